@@ -66,6 +66,23 @@ bounds_fit(const policy_spec *spec, const octet_env_spec *task, oct_reason *why)
     return OCT_OK;
 }
 
+// Returns true if observations are the map that a policy reads: rows x columns x channels, rows x
+// columns of one channel, or a sequence of steps x channels.
+static bool
+is_map_of(const policy_conv *conv, const octet_env_space *obs)
+{
+    const uint32_t *shape = obs->shape, rows = conv->rows.size, columns = conv->columns.size;
+    switch (obs->rank) {
+    case 3:
+        return shape[0] == rows && shape[1] == columns && shape[2] == conv->channels;
+    case 2:
+        return (shape[0] == rows && shape[1] == columns && conv->channels == 1) ||
+               (rows == 1 && shape[0] == columns && shape[1] == conv->channels);
+    default:
+        return obs->rank == 1 && rows == 1 && shape[0] == columns && conv->channels == 1;
+    }
+}
+
 oct_err
 actor_fits(const policy_spec *spec, const policy_origin *origin, const octet_env_spec *task,
            oct_reason *why)
@@ -79,15 +96,13 @@ actor_fits(const policy_spec *spec, const policy_origin *origin, const octet_env
             "another type)",
             spec->env_id, spec->obs_count, oct_text_plural(spec->obs_count), task->id, obs_count);
     }
-    const policy_conv *conv = &spec->layers[0].conv;
-    const uint32_t *shape = task->obs.shape;
-    if (spec->layers[0].kind == POLICY_CONV &&
-        (task->obs.rank != 3 || shape[0] != conv->height || shape[1] != conv->width ||
-         shape[2] != conv->channels)) {
+    if (spec->layers[0].kind != POLICY_DENSE && !is_map_of(&spec->layers[0].conv, &task->obs)) {
+        const policy_conv *conv = &spec->layers[0].conv;
         return oct_refuse(why,
                           "the policy (for %s) reads a map of %u x %u x %u, but observations of %s "
                           "have another shape",
-                          spec->env_id, conv->height, conv->width, conv->channels, task->id);
+                          spec->env_id, conv->rows.size, conv->columns.size, conv->channels,
+                          task->id);
     }
     bool discrete = task->action.n > 0;
     uint32_t actions = discrete ? task->action.n : env_space_count(&task->action);

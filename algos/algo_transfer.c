@@ -21,6 +21,7 @@
 #include "common/oct_base.h"
 #include "common/oct_reason.h"
 #include "common/oct_text.h"
+#include "policy/policy_words.h"
 
 // The two sides of a transfer, and the function that is called for each report.
 typedef struct transfer {
@@ -50,10 +51,10 @@ shape_words(const nn_layer *layer, char *out, size_t size)
     const char *norm = layer->skip_end     ? ", layer norm, residual"
                        : layer->layer_norm ? ", layer norm"
                                            : "";
-    if (layer->conv.kernel > 0) {
-        (void)snprintf(out, size, "%ux%u convolution of %u channels, %u filters, %s",
-                       layer->conv.kernel, layer->conv.kernel, layer->conv.channels,
-                       layer->conv.filters, policy_activation_name(layer->activation));
+    if (layer->kind != POLICY_DENSE) {
+        const policy_layer kernel = {.kind = layer->kind, .conv = layer->conv};
+        (void)snprintf(out, size, "%s of %u channels, %s", policy_layer_word(&kernel).text,
+                       layer->conv.channels, policy_activation_name(layer->activation));
     } else {
         (void)snprintf(out, size, "%u -> %u%s, %s", layer->inputs, layer->outputs, norm,
                        policy_activation_name(layer->activation));
@@ -62,17 +63,26 @@ shape_words(const nn_layer *layer, char *out, size_t size)
 
 // ---- what fits
 
+// The size of a map may differ: a kernel fits maps of any size.
+static bool
+axes_alike(const policy_axis *a, const policy_axis *b)
+{
+    return a->kernel == b->kernel && a->stride == b->stride && a->before == b->before &&
+           a->after == b->after;
+}
+
 // OCT_EINVAL: the layers differ, and why says how.
 static oct_err
 layers_alike(const nn_layer *to, const nn_layer *from, oct_reason *why)
 {
-    if ((to->conv.kernel > 0) != (from->conv.kernel > 0)) {
-        return oct_refuse(why, "a %s layer in the source",
-                          from->conv.kernel > 0 ? "convolutional" : "dense");
+    if (to->kind != from->kind) {
+        return oct_refuse(why, "a %s layer in the source", policy_kind_name(from->kind));
     }
-    if (to->conv.kernel != from->conv.kernel || to->conv.channels != from->conv.channels ||
-        to->units != from->units || to->columns != from->columns) {
-        char shape[64];
+    if (!axes_alike(&to->conv.rows, &from->conv.rows) ||
+        !axes_alike(&to->conv.columns, &from->conv.columns) ||
+        to->conv.channels != from->conv.channels || to->units != from->units ||
+        to->columns != from->columns) {
+        char shape[128];
         shape_words(from, shape, sizeof(shape));
         return oct_refuse(why, "%s in the source", shape);
     }
@@ -91,7 +101,7 @@ static oct_err
 inputs_alike(const transfer *t, const nn_layer *to, oct_reason *why)
 {
     const policy_spec *own = t->spec, *its = t->from_spec;
-    bool sees_actions = to->inputs != own->obs_count && to->conv.kernel == 0;
+    bool sees_actions = to->inputs != own->obs_count && to->kind == POLICY_DENSE;
     if (own->obs_dtype != its->obs_dtype) {
         return oct_refuse(why, "%s observations in the source",
                           its->obs_dtype == POLICY_U8 ? "uint8" : "float32");
@@ -99,7 +109,7 @@ inputs_alike(const transfer *t, const nn_layer *to, oct_reason *why)
     if (its->normalise) {
         return oct_refuse(why, "observations are scaled one by one in the source");
     }
-    if (to->conv.kernel == 0 && own->obs_count != its->obs_count) {
+    if (to->kind == POLICY_DENSE && own->obs_count != its->obs_count) {
         return oct_refuse(why, "observations of %u number%s in the source, of %u in this run",
                           its->obs_count, oct_text_plural(its->obs_count), own->obs_count);
     }
@@ -221,7 +231,7 @@ static void
 bytes_take(const transfer *t, const nn_layer *first, float *at)
 {
     float factor = policy_byte_unit(t->from_spec->obs_high) / policy_byte_unit(t->spec->obs_high);
-    uint32_t columns = first->conv.kernel > 0 ? first->columns : t->spec->obs_count;
+    uint32_t columns = first->kind == POLICY_CONV ? first->columns : t->spec->obs_count;
     for (uint32_t u = 0; u < first->units; u++) {
         for (uint32_t i = 0; i < columns; i++) {
             at[(size_t)u * first->columns + i] *= factor;

@@ -22,6 +22,7 @@
 #include "policy/policy_contract.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"
+#include "policy/policy_words.h"
 #include "quantizer/quantizer_probe.h"
 #include "quantizer/quantizer_ptq.h"
 
@@ -224,12 +225,12 @@ print_layers(const policy_image *image)
         printf("  %2u  %5u -> %-5u  %-6s  %s  %9zu bytes", l, layer->inputs, layer->outputs,
                policy_activation_name(layer->activation),
                layer->layer_norm ? "layer norm" : "          ", bytes);
-        if (layer->kind == POLICY_CONV) {
+        if (layer->kind != POLICY_DENSE) {
             const policy_conv *conv = &layer->conv;
-            printf("  %u x %u x %u, %u filters of %u x %u", conv->height, conv->width,
-                   conv->channels, conv->filters, conv->kernel, conv->kernel);
+            printf("  %u x %u x %u, %s", conv->rows.size, conv->columns.size, conv->channels,
+                   policy_layer_word(layer).text);
         }
-        if (scaled) {
+        if (scaled && policy_layer_rows(layer) > 0) {
             print_scales(image->scales[l], policy_layer_rows(layer));
             cli_codes codes = cli_codes_count(image, l);
             printf("  codes %.3g %% zero, %.3g %% at the ends of the range", 100.0 * codes.zero,

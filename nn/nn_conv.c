@@ -50,21 +50,50 @@ nn_conv_reserve(nn_context *context, const nn_layer *layer, uint32_t rows_max)
 // The windows of a map, one per position of the kernel: `kernel` lines of `run` numbers each,
 // `line` numbers apart.
 typedef struct windows {
-    uint32_t down, across, kernel; // positions of the kernel, and its rows
-    size_t channels, run, line;    // channels of the map, in numbers
+    policy_axis rows, columns;
+    uint32_t down, across;      // positions of the kernel
+    size_t channels, run, line; // channels of the map, in numbers
 } windows;
 
 static windows
 windows_of(const policy_conv *conv)
 {
     return (windows){
-        .down = conv->height - conv->kernel + 1,
-        .across = conv->width - conv->kernel + 1,
-        .kernel = conv->kernel,
+        .rows = conv->rows,
+        .columns = conv->columns,
+        .down = policy_axis_positions(&conv->rows),
+        .across = policy_axis_positions(&conv->columns),
         .channels = conv->channels,
-        .run = (size_t)conv->kernel * conv->channels,
-        .line = (size_t)conv->width * conv->channels,
+        .run = (size_t)conv->columns.kernel * conv->channels,
+        .line = (size_t)conv->columns.size * conv->channels,
     };
+}
+
+// The part of a window that is on the map: its first row and column there, and in the kernel; rows
+// and columns of it.
+typedef struct overlap {
+    uint32_t y, x, top, left, rows, columns;
+} overlap;
+
+static void
+axis_overlap(const policy_axis *axis, uint32_t position, uint32_t *at, uint32_t *skip,
+             uint32_t *count)
+{
+    uint32_t from = position * axis->stride; // with the zeros before the map
+    uint32_t begin = OCT_MAX(from, axis->before);
+    uint32_t end = OCT_MIN(from + axis->kernel, axis->before + axis->size);
+    *at = begin - axis->before;
+    *skip = begin - from;
+    *count = end - begin;
+}
+
+static overlap
+overlap_of(const windows *w, uint32_t y, uint32_t x)
+{
+    overlap o;
+    axis_overlap(&w->rows, y, &o.y, &o.top, &o.rows);
+    axis_overlap(&w->columns, x, &o.x, &o.left, &o.columns);
+    return o;
 }
 
 // Copies a short run. Two pieces of a fixed size, which may overlap, take a fraction of the time of
@@ -88,13 +117,20 @@ run_copy(float *restrict to, const float *restrict from, size_t count)
 static void
 map_unfold(const windows *w, const float *restrict map, float *restrict patches, size_t step)
 {
+    const size_t numbers = w->rows.kernel * w->run;
     for (uint32_t y = 0; y < w->down; y++) {
         for (uint32_t x = 0; x < w->across; x++, patches += step) {
-            const float *corner = map + y * w->line + x * w->channels;
-            for (uint32_t k = 0; k < w->kernel; k++) {
-                run_copy(patches + k * w->run, corner + k * w->line, w->run);
+            const overlap o = overlap_of(w, y, x);
+            const float *from = map + o.y * w->line + o.x * w->channels;
+            float *to = patches + o.top * w->run + o.left * w->channels;
+            const size_t count = o.columns * w->channels;
+            if (o.rows < w->rows.kernel || o.columns < w->columns.kernel) {
+                memset(patches, 0, numbers * sizeof(*patches));
             }
-            for (size_t i = w->kernel * w->run; i < step; i++) {
+            for (uint32_t k = 0; k < o.rows; k++) {
+                run_copy(to + k * w->run, from + k * w->line, count);
+            }
+            for (size_t i = numbers; i < step; i++) {
                 patches[i] = 0;
             }
         }
@@ -106,13 +142,16 @@ map_unfold(const windows *w, const float *restrict map, float *restrict patches,
 static void
 map_fold(const windows *w, float *restrict map, const float *restrict patches)
 {
+    const size_t step = w->rows.kernel * w->run;
     for (uint32_t y = 0; y < w->down; y++) {
-        for (uint32_t x = 0; x < w->across; x++) {
-            float *corner = map + y * w->line + x * w->channels;
-            for (uint32_t k = 0; k < w->kernel; k++, patches += w->run) {
-                float *at = corner + k * w->line;
-                for (size_t i = 0; i < w->run; i++) {
-                    at[i] += patches[i];
+        for (uint32_t x = 0; x < w->across; x++, patches += step) {
+            const overlap o = overlap_of(w, y, x);
+            float *to = map + o.y * w->line + o.x * w->channels;
+            const float *from = patches + o.top * w->run + o.left * w->channels;
+            const size_t count = o.columns * w->channels;
+            for (uint32_t k = 0; k < o.rows; k++) {
+                for (size_t i = 0; i < count; i++) {
+                    to[k * w->line + i] += from[k * w->run + i];
                 }
             }
         }

@@ -90,6 +90,7 @@ nn_net_shape(nn_net *net, nn_context *context, const nn_shape *shape)
             .units = policy_layer_rows(layer),
             .columns = policy_layer_columns(layer),
             .places = policy_layer_places(layer),
+            .kind = layer->kind,
             .conv = layer->conv,
             .at = policy_spec_layer(spec, l),
             .space = l % 2 == 0 ? NN_SPACE_EVEN : NN_SPACE_ODD,
@@ -123,7 +124,7 @@ nn_net_carve_params(nn_net *net, nn_carver *carver)
     net->weights = net->param_count == net->weight_count ? net->fetched : NULL;
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
-        if (layer->conv.kernel == 0) {
+        if (layer->kind == POLICY_DENSE) {
             layer->panels.room = nn_gemm_panel_units(net->context, layer->outputs, layer->inputs);
             layer->panels.units = (uint32_t *)(void *)nn_carver_floats(carver, layer->panels.room);
         }
@@ -338,7 +339,7 @@ nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
                         .y = y,
                         .skip = layer->skip_end ? skip : NULL,
                         .weights = net->weights};
-        if (layer->conv.kernel > 0) {
+        if (layer->kind == POLICY_CONV) {
             nn_conv_forward(net->context, layer, y, x, weight, rows);
             layer_finish(&u, 0, rows);
         } else {

@@ -38,7 +38,8 @@ typedef struct nn_layer {
     // for a dense layer, where units = outputs and columns = inputs; for a convolution, the number
     // of positions of the kernel.
     uint32_t units, columns, places;
-    policy_conv conv;   // kernel 0: a dense layer
+    policy_layer_kind kind;
+    policy_conv conv;   // of POLICY_DENSE zero
     policy_offsets at;  // of weight, bias, gain and offset in the weights
     nn_panels panels;   // the packed weights; dense layers only
     nn_space space;     // holds the outputs if y is NULL

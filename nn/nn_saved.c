@@ -4,23 +4,49 @@
 #include <math.h>
 #include <string.h>
 
-// The numbers that describe a convolution besides its inputs and outputs.
-#define CONV_NUMBERS 5
-static void
-conv_numbers(const nn_layer *layer, uint32_t numbers[CONV_NUMBERS])
+#define NUMBERS_MAX 12 // that describe the kernel of a layer besides its inputs and outputs
+
+// Bits of a layer's flags.
+enum {
+    LAYER_NORM = 1,
+    PLAIN_CONV = 2, // height, width, channels, filters, kernel follow: stride 1, no padding
+    CLOSES_BLOCK = 4,
+    ANY_KERNEL = 8, // NUMBERS_MAX numbers follow
+    POOL_SHIFT = 4  // bits 4 and 5: 1 max pool, 2 mean pool
+};
+
+static bool
+is_plain(const policy_axis *axis)
 {
-    const policy_conv *conv = &layer->conv;
-    const uint32_t all[CONV_NUMBERS] = {conv->height, conv->width, conv->channels, conv->filters,
-                                        conv->kernel};
-    memcpy(numbers, all, sizeof(all));
+    return axis->stride == 1 && axis->before == 0 && axis->after == 0;
 }
 
-// Bit 0: layer norm. Bit 1: a convolution, whose CONV_NUMBERS follow. Bit 2: closes a block.
 static uint8_t
 layer_flags(const nn_layer *layer)
 {
-    return (uint8_t)((layer->layer_norm ? 1 : 0) | (layer->conv.kernel > 0 ? 2 : 0) |
-                     (layer->skip_end ? 4 : 0));
+    const policy_axis *y = &layer->conv.rows, *x = &layer->conv.columns;
+    bool plain = layer->kind == POLICY_CONV && is_plain(y) && is_plain(x) && y->kernel == x->kernel;
+    uint32_t pool = policy_is_pool(layer->kind) ? layer->kind - POLICY_MAX_POOL + 1u : 0;
+    return (uint8_t)((layer->layer_norm ? LAYER_NORM : 0) | (plain ? PLAIN_CONV : 0) |
+                     (layer->skip_end ? CLOSES_BLOCK : 0) |
+                     (layer->kind != POLICY_DENSE && !plain ? ANY_KERNEL : 0) |
+                     (pool << POOL_SHIFT));
+}
+
+// Returns how many numbers describe the kernel of the layer, and writes them.
+static uint32_t
+kernel_numbers(const nn_layer *layer, uint32_t numbers[NUMBERS_MAX])
+{
+    const policy_conv *c = &layer->conv;
+    const uint32_t all[NUMBERS_MAX] = {
+        c->rows.size,   c->columns.size,   c->channels,       c->filters,
+        c->rows.kernel, c->columns.kernel, c->rows.stride,    c->columns.stride,
+        c->rows.before, c->rows.after,     c->columns.before, c->columns.after,
+    };
+    memcpy(numbers, all, sizeof(all));
+    return (layer_flags(layer) & PLAIN_CONV) != 0 ? 5
+           : layer->kind == POLICY_DENSE          ? 0
+                                                  : NUMBERS_MAX;
 }
 
 static void
@@ -29,13 +55,12 @@ shape_save(const nn_net *net, oct_writer *writer)
     oct_write_u32(writer, net->layer_count);
     for (uint32_t l = 0; l < net->layer_count; l++) {
         const nn_layer *layer = &net->layers[l];
-        uint32_t numbers[CONV_NUMBERS];
-        conv_numbers(layer, numbers);
+        uint32_t numbers[NUMBERS_MAX], count = kernel_numbers(layer, numbers);
         oct_write_u32(writer, layer->inputs);
         oct_write_u32(writer, layer->outputs);
         oct_write_u8(writer, (uint8_t)layer->activation);
         oct_write_u8(writer, layer_flags(layer));
-        for (int i = 0; layer->conv.kernel > 0 && i < CONV_NUMBERS; i++) {
+        for (uint32_t i = 0; i < count; i++) {
             oct_write_u32(writer, numbers[i]);
         }
     }
@@ -47,13 +72,12 @@ shape_fits(const nn_net *net, oct_reader *reader)
     bool fits = oct_read_u32(reader) == net->layer_count;
     for (uint32_t l = 0; fits && l < net->layer_count; l++) {
         const nn_layer *layer = &net->layers[l];
-        uint32_t numbers[CONV_NUMBERS];
-        conv_numbers(layer, numbers);
+        uint32_t numbers[NUMBERS_MAX], count = kernel_numbers(layer, numbers);
         fits &= oct_read_u32(reader) == layer->inputs;
         fits &= oct_read_u32(reader) == layer->outputs;
         fits &= oct_read_u8(reader) == (uint8_t)layer->activation;
         fits &= oct_read_u8(reader) == layer_flags(layer);
-        for (int i = 0; fits && layer->conv.kernel > 0 && i < CONV_NUMBERS; i++) {
+        for (uint32_t i = 0; fits && i < count; i++) {
             fits &= oct_read_u32(reader) == numbers[i];
         }
     }

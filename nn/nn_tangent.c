@@ -37,7 +37,7 @@ static void
 layer_product(const nn_net *net, const nn_layer *layer, float *out, const float *x, const float *W,
               uint32_t rows)
 {
-    if (layer->conv.kernel > 0) {
+    if (layer->kind == POLICY_CONV) {
         nn_conv_forward(net->context, layer, out, x, W, rows);
     } else {
         nn_gemm_nt(net->context, out, x, W, rows, layer->outputs, layer->inputs);

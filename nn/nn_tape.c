@@ -168,7 +168,7 @@ layer_gradient(const nn_net *net, const nn_layer *layer, float *gradient, const 
                const float *x, uint32_t rows)
 {
     float *dW = gradient + layer->at.weight;
-    if (layer->conv.kernel > 0) {
+    if (layer->kind == POLICY_CONV) {
         nn_conv_backward(net->context, layer, dW, NULL, dy, x, NULL, rows);
     } else {
         nn_gemm_tn(net->context, dW, dy, x, layer->outputs, layer->inputs, rows);
@@ -183,7 +183,7 @@ layer_backward(const nn_net *net, const nn_layer *layer, float *dx, const float 
                upstream *below)
 {
     const float *weight = net->weights + layer->at.weight;
-    if (layer->conv.kernel > 0) {
+    if (layer->kind == POLICY_CONV) {
         nn_conv_backward(net->context, layer, NULL, dx, dy, NULL, weight, rows);
         if (below != NULL) {
             layer_unfinish(below, 0, rows);
@@ -207,7 +207,7 @@ inputs_backward(const nn_net *net, float *dx, const float *dy, uint32_t rows, ui
         layer_backward(net, layer, dx, dy, rows, NULL);
         return;
     }
-    OCT_ASSERT(layer->conv.kernel == 0 && first < layer->inputs);
+    OCT_ASSERT(layer->kind == POLICY_DENSE && first < layer->inputs);
     float *columns =
         nn_context_space(net->context, NN_SPACE_COLUMNS, (size_t)layer->outputs * count);
     const float *weight = net->weights + layer->at.weight + first;

@@ -7,14 +7,15 @@
 // Computes a convolution with the kernels of dense layers. The inputs under each position of the
 // filters are copied into one row, a patch (im2col), and the kernels multiply POLICY_TILE_ROWS
 // patches by W. Integer precisions quantise the whole map once, as a dense layer quantises its row,
-// so all patches share its scale and zero point. Convolutions have no padding, so no patch needs
-// another zero than that of the map.
+// so all patches share its scale and zero point. Zeros around a map are copied around it first; in
+// codes, a zero is the zero point.
 //
 // Threads: any; a work space belongs to one thread. Owns: nothing.
 
 // The work space of a net in addition to policy_work, for POLICY_TILE_ROWS positions. All fields
 // are 0 if the net has no convolution.
 typedef struct policy_conv_work {
+    void *padded;       // one map with zeros around it, numbers or codes, then slack for copies
     void *patches;      // [POLICY_TILE_ROWS][columns] numbers or codes, then slack for copies
     float *maps;        // [POLICY_TILE_ROWS][filters padded to POLICY_LANES]
     policy_row *rows;   // [POLICY_TILE_ROWS], all equal

@@ -12,7 +12,7 @@
 // Errors: OCT_EPROTO for bytes that are not one complete and valid policy; OCT_EINVAL for a newer
 // format version than this build knows. Both have one line in why (may be NULL).
 
-#define POLICY_FORMAT_VERSION 6
+#define POLICY_FORMAT_VERSION 7
 #define POLICY_BYTES_MAX      (1u << 28)
 
 // How weights are stored, and what a kernel computes with each weight (policy_math.h):

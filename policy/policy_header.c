@@ -17,9 +17,12 @@ static const char magic[4] = {'O', 'C', 'T', 'P'};
 
 #define DIRECT_VERSION 5 // format version of actions without mapping, and of contracts
 
-// The only values for a convolution so far.
-#define CONV_STRIDE  1
-#define CONV_PADDING 0
+// Format version of convolutions with any kernel, stride and padding, and of pools.
+#define KERNEL_VERSION 7
+// What a convolution of older formats has: a square kernel, and these values.
+#define OLD_KERNEL_MAX 7
+#define OLD_STRIDE     1
+#define OLD_PADDING    0
 
 oct_err
 policy_refuse(const policy_parser *parser, const char *format, ...)
@@ -94,30 +97,82 @@ origin_read(policy_parser *d, policy_origin *origin)
     return text_read(d, origin->run_name, "run name");
 }
 
-static void
-conv_write(oct_writer *writer, const policy_conv *conv)
+static bool
+axis_is_old(const policy_axis *axis)
 {
-    oct_write_u32(writer, conv->height);
-    oct_write_u32(writer, conv->width);
+    return axis->kernel <= OLD_KERNEL_MAX && axis->stride == OLD_STRIDE &&
+           axis->before == OLD_PADDING && axis->after == OLD_PADDING;
+}
+
+// Returns true if older formats than KERNEL_VERSION can express the layer.
+static bool
+layer_is_old(const policy_layer *layer)
+{
+    const policy_axis *y = &layer->conv.rows, *x = &layer->conv.columns;
+    return layer->kind == POLICY_DENSE ||
+           (layer->kind == POLICY_CONV && axis_is_old(y) && axis_is_old(x) &&
+            y->kernel == x->kernel && layer->inputs <= POLICY_WIDTH_MAX &&
+            layer->outputs <= POLICY_WIDTH_MAX);
+}
+
+static void
+axis_write(oct_writer *writer, const policy_axis *axis)
+{
+    oct_write_u8(writer, (uint8_t)axis->kernel);
+    oct_write_u8(writer, (uint8_t)axis->stride);
+    oct_write_u8(writer, (uint8_t)axis->before);
+    oct_write_u8(writer, (uint8_t)axis->after);
+}
+
+static void
+axis_read(oct_reader *reader, policy_axis *axis)
+{
+    axis->kernel = oct_read_u8(reader);
+    axis->stride = oct_read_u8(reader);
+    axis->before = oct_read_u8(reader);
+    axis->after = oct_read_u8(reader);
+}
+
+static void
+conv_write(oct_writer *writer, const policy_conv *conv, uint32_t version)
+{
+    oct_write_u32(writer, conv->rows.size);
+    oct_write_u32(writer, conv->columns.size);
     oct_write_u32(writer, conv->channels);
     oct_write_u32(writer, conv->filters);
-    oct_write_u8(writer, (uint8_t)conv->kernel);
-    oct_write_u8(writer, CONV_STRIDE);
-    oct_write_u8(writer, CONV_PADDING);
+    if (version >= KERNEL_VERSION) {
+        axis_write(writer, &conv->rows);
+        axis_write(writer, &conv->columns);
+    } else {
+        oct_write_u8(writer, (uint8_t)conv->rows.kernel);
+        oct_write_u8(writer, OLD_STRIDE);
+        oct_write_u8(writer, OLD_PADDING);
+    }
 }
 
 static oct_err
 conv_read(policy_parser *d, policy_conv *conv)
 {
-    conv->height = oct_read_u32(&d->reader);
-    conv->width = oct_read_u32(&d->reader);
+    conv->rows.size = oct_read_u32(&d->reader);
+    conv->columns.size = oct_read_u32(&d->reader);
     conv->channels = oct_read_u32(&d->reader);
     conv->filters = oct_read_u32(&d->reader);
-    conv->kernel = oct_read_u8(&d->reader);
+    if (d->version >= KERNEL_VERSION) {
+        axis_read(&d->reader, &conv->rows);
+        axis_read(&d->reader, &conv->columns);
+        return OCT_OK;
+    }
+    uint8_t kernel = oct_read_u8(&d->reader);
     uint8_t stride = oct_read_u8(&d->reader), padding = oct_read_u8(&d->reader);
-    if (!d->reader.failed && (stride != CONV_STRIDE || padding != CONV_PADDING)) {
-        return policy_refuse(d, "a convolution of stride %u and padding %u, allowed %d and %d",
-                             stride, padding, CONV_STRIDE, CONV_PADDING);
+    conv->rows.kernel = conv->columns.kernel = kernel;
+    conv->rows.stride = conv->columns.stride = OLD_STRIDE;
+    if (!d->reader.failed &&
+        (kernel > OLD_KERNEL_MAX || stride != OLD_STRIDE || padding != OLD_PADDING)) {
+        return policy_refuse(d,
+                             "a convolution of kernel %u, stride %u and padding %u, allowed 1..%d, "
+                             "%d and %d in format %u",
+                             kernel, stride, padding, OLD_KERNEL_MAX, OLD_STRIDE, OLD_PADDING,
+                             d->version);
     }
     return OCT_OK;
 }
@@ -155,8 +210,8 @@ spec_write(oct_writer *writer, const policy_spec *spec, uint32_t version)
         oct_write_u32(writer, layer->outputs);
         oct_write_u8(writer, (uint8_t)layer->activation);
         oct_write_u8(writer, layer->layer_norm);
-        if (layer->kind == POLICY_CONV) {
-            conv_write(writer, &layer->conv);
+        if (layer->kind != POLICY_DENSE) {
+            conv_write(writer, &layer->conv, version);
         }
     }
 }
@@ -173,7 +228,7 @@ spec_read_layers(policy_parser *d, policy_spec *spec)
         layer->outputs = oct_read_u32(&d->reader);
         layer->activation = (policy_activation)oct_read_u8(&d->reader);
         OCT_TRY(bool_read(d, &layer->layer_norm, "layer_norm"));
-        if (layer->kind == POLICY_CONV) {
+        if (layer->kind == POLICY_CONV || policy_is_pool(layer->kind)) {
             OCT_TRY(conv_read(d, &layer->conv));
         }
     }
@@ -273,8 +328,9 @@ has_gaussian(const policy_spec *spec)
     return spec->head == POLICY_HEAD_GAUSSIAN || spec->head == POLICY_HEAD_TANH_GAUSSIAN;
 }
 
+// Returns the lowest format version that can express every layer.
 static uint32_t
-activations_version(const policy_spec *spec)
+layers_version(const policy_spec *spec)
 {
 #define VERSION_OF(ENUM, name, version) [POLICY_##ENUM] = (version),
     static const uint8_t versions[] = {POLICY_ACTIVATIONS(VERSION_OF)};
@@ -282,6 +338,7 @@ activations_version(const policy_spec *spec)
     uint32_t version = 1;
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         version = OCT_MAX(version, versions[spec->layers[l].activation]);
+        version = OCT_MAX(version, layer_is_old(&spec->layers[l]) ? 1u : KERNEL_VERSION);
     }
     return version;
 }
@@ -298,7 +355,7 @@ version_of(const policy_head_info *head)
                        : has_conv(spec)                                ? 3
                        : is_first && head->origin.base_version == 0    ? 1
                                                                        : 2;
-    return OCT_MAX(version, activations_version(spec));
+    return OCT_MAX(version, layers_version(spec));
 }
 
 static oct_err
@@ -310,7 +367,8 @@ version_check(const policy_parser *d, const policy_head_info *head)
         return policy_refuse(d, "it says format %u, but %s %s%s is format %u", d->version,
                              base == 0 ? "a complete policy in" : "a change in",
                              policy_precision_name(head->precision),
-                             want > DIRECT_VERSION       ? " with such activations"
+                             want == KERNEL_VERSION      ? " with such kernels"
+                             : want > DIRECT_VERSION     ? " with such activations"
                              : want == DIRECT_VERSION    ? " with a contract or direct actions"
                              : has_gaussian(&head->spec) ? " with a Gaussian head"
                              : has_conv(&head->spec)     ? " with convolutions"

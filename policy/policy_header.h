@@ -70,7 +70,8 @@ OCT_CHECKED oct_err policy_floats_check(const policy_parser *parser, const float
 static inline size_t
 policy_scale_count(const policy_image *image, uint32_t l)
 {
-    return image->per_tensor ? 1 : policy_layer_rows(&image->spec.layers[l]);
+    uint32_t rows = policy_layer_rows(&image->spec.layers[l]);
+    return image->per_tensor ? OCT_MIN(rows, 1u) : rows;
 }
 
 #endif // POLICY_POLICY_HEADER_H

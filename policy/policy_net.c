@@ -11,6 +11,7 @@
 #include "common/oct_base.h"
 #include "policy/policy_conv.h"
 #include "policy/policy_pack.h"
+#include "policy/policy_pool.h"
 
 #define NARROW_WIDTH 128               // see tile_rows_of
 #define L2_BYTES     ((size_t)1 << 20) // weights of a layer that stay in L2
@@ -21,8 +22,8 @@ struct policy_net {
     policy_origin origin;
     policy_precision precision;
     uint32_t width, outputs;
-    uint32_t tile_rows;  // rows of a tile of forward_q8
-    uint32_t conv_count; // convolutions, which are the first layers
+    uint32_t tile_rows; // rows of a tile of forward_q8
+    uint32_t map_count; // convolutions and pools, which are the first layers
     const policy_kernels *kernels;
     const float *obs_mean;        // [obs_count], NULL unless spec.normalise
     const float *obs_inverse_std; // [obs_count], NULL unless spec.normalise
@@ -54,7 +55,9 @@ net_pack(policy_net *net, const policy_image *image, policy_block *block)
         net->deviation = policy_pack_floats(block, image->deviation, net->spec.action_count);
     }
     for (uint32_t l = 0; l < net->spec.layer_count; l++) {
-        net->dense[l] = policy_pack_dense(block, image, l, net->kernels);
+        if (!policy_is_pool(net->spec.layers[l].kind)) {
+            net->dense[l] = policy_pack_dense(block, image, l, net->kernels);
+        }
     }
 }
 
@@ -106,8 +109,8 @@ policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
     net->outputs = policy_spec_outputs(&image->spec);
     net->kernels = kernels;
     net->tile_rows = tile_rows_of(&image->spec);
-    while (net->spec.layers[net->conv_count].kind == POLICY_CONV) {
-        net->conv_count++; // ends, because the last layer is dense
+    while (net->spec.layers[net->map_count].kind != POLICY_DENSE) {
+        net->map_count++; // ends, because the last layer is dense
     }
     policy_block block = {0};
     net_pack(net, image, &block);
@@ -248,7 +251,7 @@ work_swap(policy_work *work)
 static void
 layers_forward(const policy_net *net, policy_work *work, uint32_t R, float *out)
 {
-    for (uint32_t l = net->conv_count; l < net->spec.layer_count; l++) {
+    for (uint32_t l = net->map_count; l < net->spec.layer_count; l++) {
         if (policy_is_integer(net->precision)) {
             net->kernels->quantize(work, R, net->dense[l].inputs);
         }
@@ -276,20 +279,24 @@ tile_forward(const policy_net *net, const policy_scratch *scratch, policy_work w
 {
     const uint32_t R = obs.rows;
     const policy_kernels *kernels = net->kernels;
-    if (!is_chained(net) || net->conv_count > 0 || net->spec.normalise ||
+    if (!is_chained(net) || net->map_count > 0 || net->spec.normalise ||
         net->spec.obs_dtype != POLICY_F32) {
         for (uint32_t r = 0; r < R; r++) {
             obs_load(net, (const uint8_t *)obs.at + r * obs.stride, work.x + r * work.x_stride);
         }
-        for (uint32_t l = 0; l < net->conv_count; l++) {
-            policy_conv_forward(kernels, &net->dense[l], &work, &scratch->conv_work, R);
+        for (uint32_t l = 0; l < net->map_count; l++) {
+            if (policy_is_pool(net->spec.layers[l].kind)) {
+                policy_pool_forward(&net->spec.layers[l], &work, R);
+            } else {
+                policy_conv_forward(kernels, &net->dense[l], &work, &scratch->conv_work, R);
+            }
             work_swap(&work);
         }
         obs.at = work.x;
         obs.stride = work.x_stride * sizeof(float);
     }
     if (is_chained(net)) {
-        kernels->forward_q8(net->dense + net->conv_count, net->spec.layer_count - net->conv_count,
+        kernels->forward_q8(net->dense + net->map_count, net->spec.layer_count - net->map_count,
                             &obs, &work, out);
     } else {
         layers_forward(net, &work, R, out);

@@ -152,8 +152,8 @@ octet_policy_get_info(const octet_policy *policy, octet_policy_info *info)
         .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
         .output_count = policy_spec_outputs(spec),
         .isa = policy_isa_name(policy_net_isa(policy->net)),
-        .obs_height = spec->layers[0].conv.height, // 0 without a convolution
-        .obs_width = spec->layers[0].conv.width,
+        .obs_height = spec->layers[0].conv.rows.size, // 0 without a convolution
+        .obs_width = spec->layers[0].conv.columns.size,
         .obs_channels = spec->layers[0].conv.channels,
         .action_low = spec->action_kind == POLICY_BOX ? spec->action_low : NULL,
         .action_high = spec->action_kind == POLICY_BOX ? spec->action_high : NULL,

@@ -23,35 +23,68 @@ is_within(uint32_t number, uint32_t most)
     return number >= 1 && number <= most;
 }
 
-// Checks the geometry of a convolution, whose numbers may all be wrong.
+const char *
+policy_kind_name(policy_layer_kind kind)
+{
+    static const char *const names[] = {
+        [POLICY_DENSE] = "dense",
+        [POLICY_CONV] = "conv",
+        [POLICY_MAX_POOL] = "pool",
+        [POLICY_MEAN_POOL] = "mean",
+    };
+    return names[kind];
+}
+
+// Checks one axis of a kernel, whose numbers may all be wrong.
+static oct_err
+check_axis(const policy_axis *axis, uint32_t l, const char *name, oct_reason *why)
+{
+    if (!is_within(axis->kernel, POLICY_KERNEL_MAX) ||
+        !is_within(axis->stride, POLICY_KERNEL_MAX)) {
+        return oct_refuse(why, "layer %u: a kernel of %u %s in steps of %u, allowed 1..%d each", l,
+                          axis->kernel, name, axis->stride, POLICY_KERNEL_MAX);
+    }
+    if (axis->before >= axis->kernel || axis->after >= axis->kernel) {
+        return oct_refuse(why, "layer %u: a padding of %u and %u %s, allowed 0..%u each", l,
+                          axis->before, axis->after, name, axis->kernel - 1);
+    }
+    if (axis->before + axis->size + axis->after < axis->kernel) {
+        return oct_refuse(why, "layer %u: a map of %u %s is smaller than its kernel of %u", l,
+                          axis->size, name, axis->kernel);
+    }
+    return OCT_OK;
+}
+
+// Checks the geometry of a convolution or a pool, whose numbers may all be wrong.
 static oct_err
 check_conv(const policy_layer *layer, uint32_t l, oct_reason *why)
 {
     const policy_conv *conv = &layer->conv;
-    uint32_t h = conv->height, w = conv->width, k = conv->kernel;
-    if (!is_within(k, POLICY_KERNEL_MAX)) {
-        return oct_refuse(why, "layer %u: a kernel of %u, allowed 1..%d", l, k, POLICY_KERNEL_MAX);
-    }
+    uint32_t h = conv->rows.size, w = conv->columns.size;
     if (!is_within(h, POLICY_WIDTH_MAX) || !is_within(w, POLICY_WIDTH_MAX) ||
         !is_within(conv->channels, POLICY_WIDTH_MAX) ||
         !is_within(conv->filters, POLICY_WIDTH_MAX)) {
         return oct_refuse(why, "layer %u: %u filters on a map of %u x %u x %u, allowed 1..%d each",
                           l, conv->filters, h, w, conv->channels, POLICY_WIDTH_MAX);
     }
-    if (h < k || w < k) {
-        return oct_refuse(why, "layer %u: a map of %u x %u is smaller than its kernel of %u", l, h,
-                          w, k);
-    }
-    // At most 2^48 each, because each factor is at most 2^16.
+    OCT_TRY(check_axis(&conv->rows, l, "rows", why));
+    OCT_TRY(check_axis(&conv->columns, l, "columns", why));
+    // At most 2^50 each, because each factor is at most 2^17.
     uint64_t inputs = (uint64_t)h * w * conv->channels;
-    uint64_t outputs = (uint64_t)(h - k + 1) * (w - k + 1) * conv->filters;
+    uint64_t outputs = (uint64_t)policy_axis_positions(&conv->rows) *
+                       policy_axis_positions(&conv->columns) * conv->filters;
     if (layer->inputs != inputs || layer->outputs != outputs) {
         return oct_refuse(
             why, "layer %u: %u inputs and %u outputs, its geometry has %" PRIu64 " and %" PRIu64, l,
             layer->inputs, layer->outputs, inputs, outputs);
     }
     if (layer->layer_norm) {
-        return oct_refuse(why, "layer %u: a convolution with a layer norm", l);
+        return oct_refuse(why, "layer %u: a %s with a layer norm", l,
+                          policy_is_pool(layer->kind) ? "pool" : "convolution");
+    }
+    if (policy_is_pool(layer->kind) && conv->filters != conv->channels) {
+        return oct_refuse(why, "layer %u: a pool of %u channels with %u filters", l, conv->channels,
+                          conv->filters);
     }
     return OCT_OK;
 }
@@ -65,11 +98,15 @@ check_kind(const policy_spec *spec, uint32_t l, oct_reason *why)
     case POLICY_DENSE:
         return OCT_OK;
     case POLICY_CONV:
-        if (l > 0 && layer[-1].kind != POLICY_CONV) {
-            return oct_refuse(why, "layer %u: a convolution after a dense layer", l);
+    case POLICY_MAX_POOL:
+    case POLICY_MEAN_POOL:
+        if (l > 0 && layer[-1].kind == POLICY_DENSE) {
+            return oct_refuse(why, "layer %u: a convolution or pool after a dense layer", l);
         }
-        if (l + 1 == spec->layer_count) {
-            return oct_refuse(why, "layer %u: the last layer is a convolution", l);
+        if (l + 1 == spec->layer_count || (l == 0 && policy_is_pool(layer->kind))) {
+            return oct_refuse(why, "layer %u: the %s layer is a %s", l,
+                              l == 0 && spec->layer_count > 1 ? "first" : "last",
+                              policy_is_pool(layer->kind) ? "pool" : "convolution");
         }
         return check_conv(layer, l, why);
     }
@@ -88,14 +125,20 @@ check_layers(const policy_spec *spec, oct_reason *why)
         if (layer->inputs != inputs) {
             return oct_refuse(why, "layer %u: %u inputs, %u come in", l, layer->inputs, inputs);
         }
-        if (layer->outputs < 1 || layer->outputs > POLICY_WIDTH_MAX) {
-            return oct_refuse(why, "layer %u: %u outputs, allowed 1..%d", l, layer->outputs,
-                              POLICY_WIDTH_MAX);
+        if (layer->outputs < 1 || layer->outputs > POLICY_MAP_MAX) {
+            return oct_refuse(why, "layer %u: %u outputs, allowed 1..%u", l, layer->outputs,
+                              POLICY_MAP_MAX);
         }
         if ((unsigned)layer->activation >= POLICY_ACTIVATION_COUNT) {
             return oct_refuse(why, "layer %u: unknown activation %d", l, (int)layer->activation);
         }
         OCT_TRY(check_kind(spec, l, why));
+        if (policy_layer_rows(layer) > POLICY_WIDTH_MAX ||
+            policy_layer_columns(layer) > POLICY_WIDTH_MAX) {
+            return oct_refuse(why, "layer %u: weights of %u x %u, allowed 1..%d each", l,
+                              policy_layer_rows(layer), policy_layer_columns(layer),
+                              POLICY_WIDTH_MAX);
+        }
         inputs = layer->outputs;
     }
     return OCT_OK;
@@ -190,10 +233,17 @@ policy_spec_check(const policy_spec *spec, oct_reason *why)
 }
 
 static bool
-conv_equal(const policy_conv *a, const policy_conv *b)
+axis_equal(const policy_axis *a, const policy_axis *b)
 {
-    return a->height == b->height && a->width == b->width && a->channels == b->channels &&
-           a->filters == b->filters && a->kernel == b->kernel;
+    return a->size == b->size && a->kernel == b->kernel && a->stride == b->stride &&
+           a->before == b->before && a->after == b->after;
+}
+
+bool
+policy_conv_equal(const policy_conv *a, const policy_conv *b)
+{
+    return axis_equal(&a->rows, &b->rows) && axis_equal(&a->columns, &b->columns) &&
+           a->channels == b->channels && a->filters == b->filters;
 }
 
 static bool
@@ -201,7 +251,7 @@ layer_equal(const policy_layer *a, const policy_layer *b)
 {
     return a->kind == b->kind && a->inputs == b->inputs && a->outputs == b->outputs &&
            a->activation == b->activation && a->layer_norm == b->layer_norm &&
-           (a->kind != POLICY_CONV || conv_equal(&a->conv, &b->conv));
+           policy_conv_equal(&a->conv, &b->conv);
 }
 
 bool
@@ -231,105 +281,33 @@ policy_spec_equal(const policy_spec *a, const policy_spec *b)
     return true;
 }
 
-// Sets the dense layers, which begin with layer first.
-static oct_err
-set_dense(policy_spec *spec, uint32_t first, uint32_t inputs, const uint32_t *hidden,
-          uint32_t hidden_count, policy_activation activation, bool first_layer_norm,
-          uint32_t outputs)
+oct_err
+policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden, uint32_t hidden_count,
+                    policy_activation activation, bool first_layer_norm, uint32_t outputs)
 {
-    if (first + hidden_count >= POLICY_LAYERS_MAX) {
+    uint32_t inputs = spec->obs_count;
+    if (hidden_count >= POLICY_LAYERS_MAX) {
         return OCT_EINVAL;
     }
-    for (uint32_t i = 0; i < hidden_count; i++) {
-        bool norm = first_layer_norm && i == 0;
-        spec->layers[first + i] = (policy_layer){
+    for (uint32_t l = 0; l < hidden_count; l++) {
+        bool norm = first_layer_norm && l == 0;
+        spec->layers[l] = (policy_layer){
             .kind = POLICY_DENSE,
             .inputs = inputs,
-            .outputs = hidden[i],
+            .outputs = hidden[l],
             .activation = norm ? POLICY_TANH : activation,
             .layer_norm = norm,
         };
-        inputs = hidden[i];
+        inputs = hidden[l];
     }
-    spec->layers[first + hidden_count] = (policy_layer){
+    spec->layers[hidden_count] = (policy_layer){
         .kind = POLICY_DENSE,
         .inputs = inputs,
         .outputs = outputs,
         .activation = POLICY_LINEAR,
     };
-    spec->layer_count = first + hidden_count + 1;
+    spec->layer_count = hidden_count + 1;
     return OCT_OK;
-}
-
-oct_err
-policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden, uint32_t hidden_count,
-                    policy_activation activation, bool first_layer_norm, uint32_t outputs)
-{
-    return set_dense(spec, 0, spec->obs_count, hidden, hidden_count, activation, first_layer_norm,
-                     outputs);
-}
-
-// Sets convolution l; conv has the input map, the filters and the kernel.
-static oct_err
-set_conv(policy_spec *spec, uint32_t l, const policy_conv *conv, policy_activation activation,
-         oct_reason *why)
-{
-    uint32_t h = conv->height, w = conv->width, k = conv->kernel;
-    if (h < k || w < k) {
-        return oct_refuse(why, "convolution %u of %u x %u has a map of only %u x %u before it",
-                          l + 1, k, k, h, w);
-    }
-    uint64_t inputs = (uint64_t)h * w * conv->channels;
-    uint64_t outputs = (uint64_t)(h - k + 1) * (w - k + 1) * conv->filters;
-    if (inputs > POLICY_WIDTH_MAX || outputs > POLICY_WIDTH_MAX) {
-        return oct_refuse(why,
-                          "convolution %u has %" PRIu64 " inputs and %" PRIu64
-                          " outputs, allowed are %d each",
-                          l + 1, inputs, outputs, POLICY_WIDTH_MAX);
-    }
-    spec->layers[l] = (policy_layer){
-        .kind = POLICY_CONV,
-        .inputs = (uint32_t)inputs,
-        .outputs = (uint32_t)outputs,
-        .activation = activation,
-        .conv = *conv,
-    };
-    return OCT_OK;
-}
-
-oct_err
-policy_spec_set_cnn(policy_spec *spec, const uint32_t *filters, uint32_t conv_count,
-                    const uint32_t *hidden, uint32_t hidden_count, policy_activation activation,
-                    bool first_layer_norm, uint32_t outputs, oct_reason *why)
-{
-    uint32_t inputs = spec->obs_count;
-    if (conv_count + hidden_count >= POLICY_LAYERS_MAX) {
-        return oct_refuse(why, "%u convolutions and %u hidden layers, allowed %d in all",
-                          conv_count, hidden_count, POLICY_LAYERS_MAX - 1);
-    }
-    if (conv_count > 0 && spec->obs_rank != 3) {
-        return oct_refuse(
-            why,
-            "convolutions need observations of rows x columns x channels, but those of %.100s "
-            "have rank %u",
-            spec->env_id, spec->obs_rank);
-    }
-    policy_conv conv = {
-        .height = spec->obs_shape[0],
-        .width = spec->obs_shape[1],
-        .channels = spec->obs_shape[2],
-        .kernel = 3,
-    };
-    for (uint32_t l = 0; l < conv_count; l++) {
-        conv.filters = filters[l];
-        OCT_TRY(set_conv(spec, l, &conv, activation, why));
-        inputs = spec->layers[l].outputs;
-        conv.height -= conv.kernel - 1;
-        conv.width -= conv.kernel - 1;
-        conv.channels = filters[l];
-    }
-    return set_dense(spec, conv_count, inputs, hidden, hidden_count, activation, first_layer_norm,
-                     outputs);
 }
 
 policy_offsets

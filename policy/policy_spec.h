@@ -18,24 +18,35 @@
 //                       the biased variance
 //   y = activation(h)   one of policy_activations.h; policy_curves.h has their arithmetic
 // The inputs of a convolution are a map of height x width x channels in this order (channels last).
-// Its outputs are a map of (height - kernel + 1) x (width - kernel + 1) x filters: stride 1, no
-// padding.
-//   h[y][x][f] = sum over i, j, c of W[f][i][j][c] * map[y + i][x + j][c] + b[f]
-// So W is a matrix [filters][kernel * kernel * channels], and b has one number for each filter.
-// Convolutions come before dense layers and have no layer norm; the last layer is dense.
+// The kernel moves over it in steps of stride, and zeros surround the map (policy_axis), so the
+// outputs are a map of positions down x positions across x filters:
+//   h[y][x][f] = sum over i, j, c of W[f][i][j][c] * map[y * stride - before + i][...][c] + b[f]
+// So W is a matrix [filters][kernel rows * kernel columns * channels], and b has one number for
+// each filter. A pool has the same geometry and no parameters; each channel is on its own:
+//   max pool   h[y][x][c] = the largest number under the kernel
+//   mean pool  h[y][x][c] = the sum of the numbers under the kernel, in order, divided by their
+//              count; zeros around the map are not counted
+// Convolutions and pools come before dense layers and have no layer norm. The first layer is no
+// pool, and the last layer is dense.
 // All parameters are one block of floats: for each layer W, b, then (layer_norm) gain and offset;
 // after the last layer the log deviations of a head that has its own.
 
 #define POLICY_LAYERS_MAX  16
-#define POLICY_WIDTH_MAX   65536 // inputs or outputs of a layer: 255 * 127 * 65536 < 2^31
+#define POLICY_WIDTH_MAX   65536      // rows or columns of a matrix: 255 * 127 * 65536 < 2^31
+#define POLICY_MAP_MAX     (1u << 20) // inputs or outputs of a layer
 #define POLICY_ACTIONS_MAX 256
 #define POLICY_NAME_MAX    128
-#define POLICY_KERNEL_MAX  7
+#define POLICY_KERNEL_MAX  16
 #define POLICY_RANK_MAX    6
 
 typedef enum policy_dtype { POLICY_F32 = 1, POLICY_U8 = 2 } policy_dtype;
 typedef enum policy_action_kind { POLICY_DISCRETE = 1, POLICY_BOX = 2 } policy_action_kind;
-typedef enum policy_layer_kind { POLICY_DENSE = 1, POLICY_CONV = 2 } policy_layer_kind;
+typedef enum policy_layer_kind {
+    POLICY_DENSE = 1,
+    POLICY_CONV = 2,
+    POLICY_MAX_POOL = 3,
+    POLICY_MEAN_POOL = 4,
+} policy_layer_kind;
 
 // How the outputs of the last layer become an action.
 typedef enum policy_head {
@@ -57,12 +68,34 @@ typedef enum policy_head {
 } policy_head;
 // All log deviations are clamped to [-20, 2] where they are used.
 
-// The input map of a convolution, and the filters that it applies.
+// One axis of a map, and the kernel that moves along it. Position p covers the numbers from
+// p * stride - before on.
+typedef struct policy_axis {
+    uint32_t size;          // of the input map, 1..POLICY_WIDTH_MAX
+    uint32_t kernel;        // 1..POLICY_KERNEL_MAX, at most before + size + after
+    uint32_t stride;        // 1..POLICY_KERNEL_MAX
+    uint32_t before, after; // zeros around the map, each less than kernel
+} policy_axis;
+
+static inline uint32_t
+policy_axis_positions(const policy_axis *axis)
+{
+    return (axis->before + axis->size + axis->after - axis->kernel) / axis->stride + 1;
+}
+
+// The map that a convolution or a pool reads, and its kernel.
 typedef struct policy_conv {
-    uint32_t height, width, channels; // 1..POLICY_WIDTH_MAX; height and width at least kernel
-    uint32_t filters;                 // 1..POLICY_WIDTH_MAX
-    uint32_t kernel;                  // rows and columns of a filter, 1..POLICY_KERNEL_MAX
+    policy_axis rows, columns;
+    uint32_t channels; // 1..POLICY_WIDTH_MAX
+    uint32_t filters;  // 1..POLICY_WIDTH_MAX; of a pool: channels
 } policy_conv;
+
+// Returns true if zeros surround the map.
+static inline bool
+policy_has_zeros(const policy_conv *conv)
+{
+    return conv->rows.before + conv->rows.after + conv->columns.before + conv->columns.after > 0;
+}
 
 typedef struct policy_layer {
     policy_layer_kind kind;
@@ -70,33 +103,45 @@ typedef struct policy_layer {
     uint32_t outputs;
     policy_activation activation;
     bool layer_norm;
-    policy_conv conv; // of POLICY_CONV, else zero
+    policy_conv conv; // of POLICY_DENSE zero
 } policy_layer;
+
+// Returns "conv" for POLICY_CONV; the text is constant.
+const char *policy_kind_name(policy_layer_kind kind);
+
+static inline bool
+policy_is_pool(policy_layer_kind kind)
+{
+    return kind == POLICY_MAX_POOL || kind == POLICY_MEAN_POOL;
+}
 
 // The weights of a layer are a matrix [rows][columns] with one bias (and scale) for each row. A
 // layer applies the matrix once for each output position (policy_layer_places): dense layers have
-// one.
+// one. The matrix of a pool is empty.
 static inline uint32_t
 policy_layer_rows(const policy_layer *layer)
 {
-    return layer->kind == POLICY_CONV ? layer->conv.filters : layer->outputs;
+    return policy_is_pool(layer->kind)  ? 0
+           : layer->kind == POLICY_CONV ? layer->conv.filters
+                                        : layer->outputs;
 }
 
 static inline uint32_t
 policy_layer_columns(const policy_layer *layer)
 {
     const policy_conv *conv = &layer->conv;
-    return layer->kind == POLICY_CONV ? conv->kernel * conv->kernel * conv->channels
-                                      : layer->inputs;
+    return policy_is_pool(layer->kind)  ? 0
+           : layer->kind == POLICY_CONV ? conv->rows.kernel * conv->columns.kernel * conv->channels
+                                        : layer->inputs;
 }
 
 static inline uint32_t
 policy_layer_places(const policy_layer *layer)
 {
     const policy_conv *conv = &layer->conv;
-    return layer->kind == POLICY_CONV
-               ? (conv->height - conv->kernel + 1) * (conv->width - conv->kernel + 1)
-               : 1;
+    return layer->kind == POLICY_DENSE
+               ? 1
+               : policy_axis_positions(&conv->rows) * policy_axis_positions(&conv->columns);
 }
 
 static inline size_t
@@ -136,6 +181,7 @@ const char *policy_activation_name(policy_activation activation);
 // why (may be NULL) has one line for the user.
 OCT_CHECKED oct_err policy_spec_check(const policy_spec *spec, oct_reason *why);
 bool policy_spec_equal(const policy_spec *a, const policy_spec *b);
+bool policy_conv_equal(const policy_conv *a, const policy_conv *b);
 
 // Sets the layers: dense layers of hidden[hidden_count] outputs with one activation, then a linear
 // layer. first_layer_norm: layer 0 is Linear + LayerNorm + tanh, as in Acme's LayerNormMLP.
@@ -143,15 +189,6 @@ bool policy_spec_equal(const policy_spec *a, const policy_spec *b);
 OCT_CHECKED oct_err policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden,
                                         uint32_t hidden_count, policy_activation activation,
                                         bool first_layer_norm, uint32_t outputs);
-// Does the same after convolutions of filters[conv_count] filters of 3 x 3 with that activation,
-// over observations of obs_shape, which has rank 3: rows, columns, channels. OCT_EINVAL, with one
-// line for the user in reason: too many layers, another rank, too few rows or columns, or a layer
-// of more than POLICY_WIDTH_MAX inputs or outputs.
-OCT_CHECKED oct_err policy_spec_set_cnn(policy_spec *spec, const uint32_t *filters,
-                                        uint32_t conv_count, const uint32_t *hidden,
-                                        uint32_t hidden_count, policy_activation activation,
-                                        bool first_layer_norm, uint32_t outputs, oct_reason *why);
-
 // The count of floats in the parameter block, and the indices at which the parts of a layer begin
 // in the block.
 size_t policy_spec_params(const policy_spec *spec);

@@ -11,6 +11,7 @@
 #include "common/oct_base.h"
 #include "policy/policy_activate.h"
 #include "policy/policy_math.h"
+#include "policy/policy_pool.h"
 #include "quantizer/quantizer_convert.h"
 
 #define ROWS QUANTIZER_CALIBRATE_ROWS
@@ -58,27 +59,37 @@ flow_observe(flow *f, const policy_image *image, const float *obs, uint32_t rows
     }
 }
 
+#define NO_INPUT SIZE_MAX // a zero around the map
+
 // Returns the index of the input that column k of the weights multiplies at one output position,
 // which is 0 for dense layers and row * width + column of the output map for convolutions.
 static size_t
 input_at(const policy_layer *layer, uint32_t place, uint32_t k)
 {
-    const policy_conv *conv = &layer->conv;
-    if (layer->kind != POLICY_CONV) {
+    const policy_axis *rows = &layer->conv.rows, *columns = &layer->conv.columns;
+    const uint32_t channels = layer->conv.channels;
+    if (layer->kind == POLICY_DENSE) {
         return k;
     }
-    uint32_t across = conv->width - conv->kernel + 1, run = conv->kernel * conv->channels;
-    size_t row = place / across + k / run, column = place % across;
-    return (row * conv->width + column) * conv->channels + k % run;
+    uint32_t across = policy_axis_positions(columns), cell = k / channels;
+    // Numbers on zeros before the map become larger than every size.
+    uint32_t row = place / across * rows->stride + cell / columns->kernel - rows->before;
+    uint32_t column = place % across * columns->stride + cell % columns->kernel - columns->before;
+    bool is_inside = row < rows->size && column < columns->size;
+    return is_inside ? ((size_t)row * columns->size + column) * channels + k % channels : NO_INPUT;
 }
 
-// h = W x + b
+// h = W x + b, or the pool of x
 static void
 flow_multiply(flow *f, const policy_spec *spec, uint32_t l)
 {
     const policy_layer *layer = &spec->layers[l];
     policy_offsets at = policy_spec_layer(spec, l);
     uint32_t units = policy_layer_rows(layer), columns = policy_layer_columns(layer);
+    if (policy_is_pool(layer->kind)) {
+        policy_pool_map(layer, ROWS, f->x, f->h);
+        return;
+    }
     for (uint32_t o = 0; o < layer->outputs; o++) {
         float *restrict h = f->h + (size_t)o * ROWS;
         const float *weights = f->params + at.weight + (size_t)(o % units) * columns;
@@ -86,8 +97,9 @@ flow_multiply(flow *f, const policy_spec *spec, uint32_t l)
             h[r] = f->params[at.bias + o % units];
         }
         for (uint32_t k = 0; k < columns; k++) {
-            const float *restrict x = f->x + input_at(layer, o / units, k) * ROWS;
-            float w = weights[k];
+            size_t input = input_at(layer, o / units, k);
+            const float *restrict x = f->x + (input == NO_INPUT ? 0 : input) * ROWS;
+            float w = input == NO_INPUT ? 0.0f : weights[k];
             for (int r = 0; r < ROWS; r++) {
                 h[r] += w * x[r];
             }

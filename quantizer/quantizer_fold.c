@@ -136,7 +136,7 @@ static size_t
 first_group(const policy_spec *spec)
 {
     const policy_layer *first = &spec->layers[0];
-    return first->kind == POLICY_CONV ? first->conv.channels : first->inputs;
+    return first->kind != POLICY_DENSE ? first->conv.channels : first->inputs;
 }
 
 // Returns the sum of w[i] * mean[i mod group].
@@ -246,6 +246,12 @@ bool
 quantizer_is_foldable(const policy_spec *spec, const quantizer_scaling *scaling)
 {
     size_t group = first_group(spec);
+    bool has_zeros = policy_has_zeros(&spec->layers[0].conv);
+    for (size_t i = 0; i < group; i++) {
+        if (has_zeros && scaling->mean[i] != 0.0f) {
+            return false;
+        }
+    }
     for (size_t i = group; i < spec->obs_count; i++) {
         if (scaling->mean[i] != scaling->mean[i % group] ||
             scaling->deviation[i] != scaling->deviation[i % group]) {

@@ -26,7 +26,8 @@ void quantizer_fold_destroy(quantizer_fold *fold); // NULL is a no-op
 size_t quantizer_fold_bytes(const policy_spec *spec, policy_precision precision);
 
 // Returns true if the first layer can absorb scaling. A dense layer always can. A convolution uses
-// the same weights at all positions, so each channel must have one mean and one deviation.
+// the same weights at all positions, so each channel must have one mean and one deviation, and the
+// mean must be 0 if zeros surround the map.
 bool quantizer_is_foldable(const policy_spec *spec, const quantizer_scaling *scaling);
 
 // Returns the layers of params[policy_spec_params] that are to be converted. scaling is foldable.

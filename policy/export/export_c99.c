@@ -175,7 +175,7 @@ places_write(FILE *out, const policy_image *image, uint32_t l, const char *from,
 {
     const policy_layer *layer = &image->spec.layers[l];
     const policy_conv *conv = &layer->conv;
-    uint32_t across = conv->width - conv->kernel + 1;
+    uint32_t across = policy_axis_positions(&conv->columns);
     char place[64];
     (void)snprintf(place, sizeof(place), "%s + at * %u", to, conv->filters);
     (void)fprintf(out,
@@ -184,8 +184,8 @@ places_write(FILE *out, const policy_image *image, uint32_t l, const char *from,
                   "work->p);\n    ",
                   policy_layer_places(layer),
                   policy_is_integer(image->precision) ? "codes" : "floats", from, across,
-                  conv->width, across, conv->channels, conv->kernel, conv->kernel * conv->channels,
-                  conv->width * conv->channels);
+                  conv->columns.size, across, conv->channels, conv->rows.kernel,
+                  conv->columns.kernel * conv->channels, conv->columns.size * conv->channels);
     products_call_write(out, image, l, "work->p", place);
     (void)fprintf(out, "    }\n");
 }
@@ -456,7 +456,7 @@ obs_comment_write(FILE *out, const policy_spec *spec)
     if (first->kind == POLICY_CONV) {
         (void)fprintf(out,
                       "// observation: a map [rows][columns][channels], here [%u][%u][%u]%s.\n",
-                      first->conv.height, first->conv.width, first->conv.channels,
+                      first->conv.rows.size, first->conv.columns.size, first->conv.channels,
                       spec->obs_dtype == POLICY_U8 ? ", of bytes" : "");
     } else if (spec->obs_dtype == POLICY_U8) {
         (void)fprintf(out,

@@ -219,8 +219,9 @@ static const char *
 kernels_transposed(const onnx *o, const policy_conv *conv, const void *from, size_t size,
                    export_dtype dtype)
 {
-    const int64_t dims[4] = {conv->filters, conv->channels, conv->kernel, conv->kernel};
-    const size_t area = (size_t)conv->kernel * conv->kernel, C = conv->channels;
+    const int64_t dims[4] = {conv->filters, conv->channels, conv->rows.kernel,
+                             conv->columns.kernel};
+    const size_t area = (size_t)conv->rows.kernel * conv->columns.kernel, C = conv->channels;
     const size_t count = conv->filters * area * C;
     uint8_t *to = oct_alloc(count * size);
     for (size_t i = 0; i < count; i++) {
@@ -274,7 +275,7 @@ products(const onnx *o, const policy_layer *layer, const char *x, const char *we
     if (layer->kind != POLICY_CONV) {
         return op2(o, "MatMul", x, weights);
     }
-    const int64_t map[4] = {-1, conv->height, conv->width, conv->channels};
+    const int64_t map[4] = {-1, conv->rows.size, conv->columns.size, conv->channels};
     const int64_t places[3] = {-1, policy_layer_places(layer), conv->filters};
     x = transpose(o, reshape(o, x, map, 4), first);
     return reshape(o, transpose(o, op2(o, "Conv", x, weights), last), places, 3);

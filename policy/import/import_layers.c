@@ -298,16 +298,19 @@ conv(import_layers *layers, const import_step *step)
                       "of them only");
     }
     if (k > POLICY_KERNEL_MAX) {
-        return refuse(layers, step, "its kernel is larger than 7 x 7, which policies do not have");
+        return refuse(layers, step,
+                      "its kernel is larger than 16 x 16, which policies do not have");
     }
     if (layers->count == 0) {
         observation_scale(layers);
     }
-    import_layer *made =
-        layer_add(layers, (policy_layer){.kind = POLICY_CONV,
-                                         .inputs = layers->width,
-                                         .outputs = step->count,
-                                         .conv = {map[1], map[2], channels, filters, k}});
+    import_layer *made = layer_add(layers, (policy_layer){.kind = POLICY_CONV,
+                                                          .inputs = layers->width,
+                                                          .outputs = step->count,
+                                                          .conv = {.rows = {map[1], k, 1, 0, 0},
+                                                                   .columns = {map[2], k, 1, 0, 0},
+                                                                   .channels = channels,
+                                                                   .filters = filters}});
     if (made == NULL) {
         return too_many(layers);
     }

@@ -81,23 +81,35 @@ row_norm(nn_double *net, uint32_t l, uint32_t row)
     }
 }
 
+// Returns the index of the input under number k of the kernel at output position `place`, or -1 for
+// a zero around the map.
+static long
+input_under(const policy_conv *c, uint32_t place, uint32_t k)
+{
+    const uint32_t across = policy_axis_positions(&c->columns), cell = k / c->channels;
+    long row =
+        (long)(place / across * c->rows.stride + cell / c->columns.kernel) - (long)c->rows.before;
+    long column = (long)(place % across * c->columns.stride + cell % c->columns.kernel) -
+                  (long)c->columns.before;
+    if (row < 0 || row >= (long)c->rows.size || column < 0 || column >= (long)c->columns.size) {
+        return -1;
+    }
+    return (row * (long)c->columns.size + column) * (long)c->channels + (long)(k % c->channels);
+}
+
 // h[outputs] of one row before the activation, by the definition of a convolution (policy_spec.h).
 static void
 row_convolve(const nn_double *net, uint32_t l, const double *x, double *h)
 {
     policy_offsets at = policy_spec_layer(&net->spec, l);
-    const policy_conv *c = &net->spec.layers[l].conv;
-    const uint32_t K = c->kernel, C = c->channels, W = c->width, F = c->filters;
-    for (uint32_t y = 0; y + K <= c->height; y++) {
-        for (uint32_t f = 0, columns = W - K + 1; f < F * columns; f++) {
-            uint32_t filter = f % F, left = f / F;
-            double sum = net->params[at.bias + filter];
-            for (uint32_t k = 0; k < K * K * C; k++) {
-                uint32_t i = k / (K * C), j = k / C % K;
-                sum += net->params[at.weight + (size_t)filter * K * K * C + k] *
-                       x[((y + i) * W + left + j) * C + k % C];
-            }
-            h[(y * columns + left) * F + filter] = sum;
+    const policy_layer *layer = &net->spec.layers[l];
+    const uint32_t F = layer->conv.filters, columns = policy_layer_columns(layer);
+    for (uint32_t o = 0; o < layer->outputs; o++) {
+        h[o] = net->params[at.bias + o % F];
+        for (uint32_t k = 0; k < columns; k++) {
+            long from = input_under(&layer->conv, o / F, k);
+            double input = from < 0 ? 0 : x[from];
+            h[o] += net->params[at.weight + (size_t)(o % F) * columns + k] * input;
         }
     }
 }
@@ -107,17 +119,17 @@ static void
 row_convolve_backward(nn_double *net, uint32_t l, const double *x, const double *g, double *below)
 {
     policy_offsets at = policy_spec_layer(&net->spec, l);
-    const policy_conv *c = &net->spec.layers[l].conv;
-    const uint32_t K = c->kernel, C = c->channels, W = c->width, F = c->filters;
-    const uint32_t columns = W - K + 1;
-    for (uint32_t o = 0; o < net->spec.layers[l].outputs; o++) {
-        uint32_t filter = o % F, left = o / F % columns, y = o / F / columns;
-        net->gradient[at.bias + filter] += g[o];
-        for (uint32_t k = 0; k < K * K * C; k++) {
-            uint32_t i = k / (K * C), j = k / C % K, from = ((y + i) * W + left + j) * C + k % C;
-            size_t w = at.weight + (size_t)filter * K * K * C + k;
-            net->gradient[w] += g[o] * x[from];
-            below[from] += g[o] * net->params[w];
+    const policy_layer *layer = &net->spec.layers[l];
+    const uint32_t F = layer->conv.filters, columns = policy_layer_columns(layer);
+    for (uint32_t o = 0; o < layer->outputs; o++) {
+        net->gradient[at.bias + o % F] += g[o];
+        for (uint32_t k = 0; k < columns; k++) {
+            long from = input_under(&layer->conv, o / F, k);
+            size_t w = at.weight + (size_t)(o % F) * columns + k;
+            if (from >= 0) {
+                net->gradient[w] += g[o] * x[from];
+                below[from] += g[o] * net->params[w];
+            }
         }
     }
 }

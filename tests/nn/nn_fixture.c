@@ -74,8 +74,9 @@ fixture_conv_spec(uint32_t height, uint32_t width, uint32_t channels, const uint
         .action_count = outputs,
         .head = POLICY_HEAD_VALUES,
     };
-    T_OK(policy_spec_set_cnn(&spec, filters, conv_count, &hidden, 1, activation, false, outputs,
-                             NULL));
+    policy_words words;
+    T_OK(policy_words_short(&words, filters, conv_count, &hidden, 1, NULL));
+    T_OK(policy_spec_set_words(&spec, &words, activation, outputs, NULL));
     T_OK(policy_spec_check(&spec, NULL));
     return spec;
 }

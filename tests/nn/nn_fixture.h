@@ -3,7 +3,7 @@
 
 #include "common/oct_rng.h"
 #include "nn/nn_context.h"
-#include "policy/policy_spec.h"
+#include "policy/policy_words.h"
 #include "tests/nn/nn_double.h"
 
 // One for the whole test program: one thread, fp32.

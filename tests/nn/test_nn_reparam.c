@@ -281,8 +281,9 @@ conv_spec(void)
         .value_max = 1,
     };
     const uint32_t filters[] = {3}, hidden[] = {8};
-    oct_reason why;
-    T_OK(policy_spec_set_cnn(&spec, filters, 1, hidden, 1, POLICY_RELU, false, 12, &why));
+    policy_words words;
+    T_OK(policy_words_short(&words, filters, 1, hidden, 1, NULL));
+    T_OK(policy_spec_set_words(&spec, &words, POLICY_RELU, 12, NULL));
     return spec;
 }
 

@@ -2,11 +2,14 @@
 #define TESTS_POLICY_RANDOM_IMAGE_H
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "common/oct_rng.h"
 #include "policy/policy_format.h"
 #include "policy/policy_half.h"
+#include "policy/policy_words.h"
 
 // Policies of any shape with random tensors, for tests and benchmarks and for programs without a
 // test library. The generator is an argument.
@@ -30,47 +33,55 @@ random_spec(const uint32_t *widths, uint32_t count, policy_activation activation
     return spec;
 }
 
-// Convolutions filters[conv_count] over maps of height x width x channels, then dense layers
-// hidden[hidden_count] and outputs.
+// Layers by their words (policy_words.h) over maps of rows x columns x channels, then outputs.
+static inline policy_spec
+random_words_spec(const uint32_t shape[3], const char *text, policy_activation activation,
+                  uint32_t outputs)
+{
+    policy_spec spec = {
+        .env_id = "Test-v0",
+        .obs_dtype = POLICY_F32,
+        .obs_count = shape[0] * shape[1] * shape[2],
+        .obs_rank = 3,
+        .obs_shape = {shape[0], shape[1], shape[2]},
+        .action_kind = POLICY_DISCRETE,
+        .action_count = outputs,
+        .head = POLICY_HEAD_VALUES,
+    };
+    policy_words words;
+    oct_reason why = {""};
+    oct_err err = policy_words_parse(&words, text, &why);
+    if (err == OCT_OK) {
+        err = policy_spec_set_words(&spec, &words, activation, outputs, &why);
+    }
+    spec.obs_rank = 0; // as in a policy from a file
+    memset(spec.obs_shape, 0, sizeof(spec.obs_shape));
+    if (err != OCT_OK || policy_spec_check(&spec, &why) != OCT_OK) {
+        (void)fprintf(stderr, "%s: %s\n", text, why.text);
+        OCT_ASSERT(false);
+    }
+    return spec;
+}
+
+// Convolutions filters[conv_count] of one square kernel over maps of height x width x channels,
+// then dense layers hidden[hidden_count] and outputs.
 static inline policy_spec
 random_conv_spec(uint32_t height, uint32_t width, uint32_t channels, uint32_t kernel,
                  const uint32_t *filters, uint32_t conv_count, const uint32_t *hidden,
                  uint32_t hidden_count, uint32_t outputs, policy_activation activation)
 {
-    policy_spec spec = {
-        .env_id = "Test-v0",
-        .obs_dtype = POLICY_F32,
-        .obs_count = height * width * channels,
-        .action_kind = POLICY_DISCRETE,
-        .action_count = outputs,
-        .head = POLICY_HEAD_VALUES,
-        .layer_count = conv_count + hidden_count + 1,
-    };
-    policy_conv conv = {height, width, channels, 0, kernel};
-    uint32_t inputs = spec.obs_count;
-    for (uint32_t l = 0; l < spec.layer_count; l++) {
-        bool is_conv = l < conv_count, is_last = l + 1 == spec.layer_count;
-        policy_layer *layer = &spec.layers[l];
-        *layer = (policy_layer){
-            .kind = is_conv ? POLICY_CONV : POLICY_DENSE,
-            .inputs = inputs,
-            .outputs = is_last   ? outputs
-                       : is_conv ? 0
-                                 : hidden[l - conv_count],
-            .activation = is_last ? POLICY_LINEAR : activation,
-        };
-        if (is_conv) {
-            conv.filters = filters[l];
-            layer->conv = conv;
-            conv.height -= kernel - 1;
-            conv.width -= kernel - 1;
-            conv.channels = conv.filters;
-            layer->outputs = conv.height * conv.width * conv.channels;
-        }
-        inputs = layer->outputs;
+    char text[256] = "";
+    size_t end = 0;
+    for (uint32_t l = 0; l < conv_count + hidden_count; l++) {
+        const char *comma = l > 0 ? ", " : "";
+        int length = l < conv_count ? snprintf(text + end, sizeof(text) - end, "%sconv %u %ux%u",
+                                               comma, filters[l], kernel, kernel)
+                                    : snprintf(text + end, sizeof(text) - end, "%sdense %u", comma,
+                                               hidden[l - conv_count]);
+        end += (size_t)length;
     }
-    OCT_ASSERT(policy_spec_check(&spec, NULL) == OCT_OK);
-    return spec;
+    return random_words_spec((const uint32_t[]){height, width, channels}, text, activation,
+                             outputs);
 }
 
 static inline void

@@ -7,18 +7,50 @@
 // Policies of any small shape, and bytes of policies that somebody has changed, for tests and
 // fuzzing.
 
-// One or two convolutions before the dense layers.
+// Writes a kernel with any stride and padding for a map of size[2], and makes size[2] that of its
+// outputs.
+static inline void
+random_small_kernel(char text[48], uint32_t size[2], oct_rng *rng)
+{
+    uint32_t kernel[2], stride[2], pad[2];
+    for (int axis = 0; axis < 2; axis++) {
+        kernel[axis] = 1 + oct_rng_below(rng, OCT_MIN(size[axis], 5u));
+        stride[axis] = oct_rng_below(rng, 2) == 0 ? 1 : 1 + oct_rng_below(rng, 3);
+        pad[axis] = oct_rng_below(rng, 2) == 0 ? 0 : oct_rng_below(rng, kernel[axis]);
+        size[axis] = (size[axis] + 2 * pad[axis] - kernel[axis]) / stride[axis] + 1;
+    }
+    (void)snprintf(text, 48, "%ux%u/%ux%u+%ux%u", kernel[0], kernel[1], stride[0], stride[1],
+                   pad[0], pad[1]);
+}
+
+// One or two convolutions, and maybe a pool, before the dense layers.
 static inline policy_spec
 random_small_conv_spec(oct_rng *rng)
 {
-    const uint32_t filters[2] = {1 + oct_rng_below(rng, 7), 1 + oct_rng_below(rng, 18)};
-    const uint32_t hidden = 1 + oct_rng_below(rng, 9), conv_count = 1 + oct_rng_below(rng, 2);
-    const uint32_t kernel = 1 + oct_rng_below(rng, 3);
-    const uint32_t height = 2 * kernel + oct_rng_below(rng, 3);
-    const uint32_t width = 2 * kernel + oct_rng_below(rng, 3);
-    return random_conv_spec(height, width, 1 + oct_rng_below(rng, 4), kernel, filters, conv_count,
-                            &hidden, oct_rng_below(rng, 2), 1 + oct_rng_below(rng, 9),
-                            (policy_activation)oct_rng_below(rng, POLICY_ACTIVATION_COUNT));
+    static const char *const pools[] = {"", "", "pool", "mean"};
+    const uint32_t shape[3] = {2 + oct_rng_below(rng, 7), 2 + oct_rng_below(rng, 7),
+                               1 + oct_rng_below(rng, 5)};
+    uint32_t size[2] = {shape[0], shape[1]};
+    const char *pool = pools[oct_rng_below(rng, OCT_COUNTOF(pools))];
+    char text[256], kernels[3][48];
+    random_small_kernel(kernels[0], size, rng);
+    size_t end =
+        (size_t)snprintf(text, sizeof(text), "conv %u %s", 1 + oct_rng_below(rng, 18), kernels[0]);
+    if (pool[0] != '\0') {
+        random_small_kernel(kernels[1], size, rng);
+        end += (size_t)snprintf(text + end, sizeof(text) - end, ", %s %s", pool, kernels[1]);
+    }
+    if (oct_rng_below(rng, 2) == 0) {
+        random_small_kernel(kernels[2], size, rng);
+        end += (size_t)snprintf(text + end, sizeof(text) - end, ", conv %u %s",
+                                1 + oct_rng_below(rng, 7), kernels[2]);
+    }
+    if (oct_rng_below(rng, 2) == 0) {
+        (void)snprintf(text + end, sizeof(text) - end, ", dense %u", 1 + oct_rng_below(rng, 9));
+    }
+    return random_words_spec(shape, text,
+                             (policy_activation)oct_rng_below(rng, POLICY_ACTIVATION_COUNT),
+                             1 + oct_rng_below(rng, 9));
 }
 
 static inline policy_spec

@@ -247,7 +247,7 @@ test_convolutions_are_described(void **state)
     policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
     image_save(image, path);
     said s = inspect(path);
-    const char *const words[] = {"400 -> 1024 ", "576 bytes  10 x 10 x 4, 16 filters of 3 x 3",
+    const char *const words[] = {"400 -> 1024 ", "576 bytes  10 x 10 x 4, conv 16 3x3",
                                  "parameters  132566,", "1024 -> 128 "};
     expect_words(&s, words, OCT_COUNTOF(words));
     said_free(s);

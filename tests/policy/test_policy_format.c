@@ -166,9 +166,9 @@ test_a_newer_format_is_refused_by_name(void **state)
     policy_image *image = full_image(POLICY_INT8, false);
     encoded e = encode(image);
     oct_reason why;
-    e.bytes[4] = 7;
+    e.bytes[4] = 8;
     T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EINVAL);
-    assert_string_equal(why.text, "policy format 7 is newer than this build knows (6)");
+    assert_string_equal(why.text, "policy format 8 is newer than this build knows (7)");
     e.bytes[4] = 0;
     T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
     free(e.bytes);

@@ -57,11 +57,17 @@ trial_make(policy_activation activation, bool layer_norm, bool normalise)
 }
 
 // Maps of 3 x 2, so filters of 2 x 2 have two places.
+static const char *const convolutions[] = {
+    "conv 9 2x2, dense 33",
+    "conv 9 3x2/2x1+1, pool 2x2, dense 33",
+    "conv 9 2x2+1, mean 3x2/2x1+1 tanh, dense 33",
+};
+
 static trial
-trial_make_conv(policy_activation activation)
+trial_make_conv(const char *words, policy_activation activation)
 {
-    const uint32_t filters = 9, hidden = 33;
-    return trial_of(random_conv_spec(3, 2, 1, 2, &filters, 1, &hidden, 1, OUTPUTS, activation));
+    const uint32_t shape[3] = {3, 2, 1};
+    return trial_of(random_words_spec(shape, words, activation, OUTPUTS));
 }
 
 static void
@@ -122,8 +128,9 @@ static void
 test_outputs_of_convolutions_get_the_means_of_fp32(void **state)
 {
     (void)state;
-    for (int i = 0; i < POLICY_ACTIVATION_COUNT; i++) {
-        trial t = trial_make_conv((policy_activation)i);
+    for (size_t i = 0; i < OCT_COUNTOF(convolutions) * POLICY_ACTIVATION_COUNT; i++) {
+        trial t = trial_make_conv(convolutions[i % OCT_COUNTOF(convolutions)],
+                                  (policy_activation)(i / OCT_COUNTOF(convolutions)));
         assert_true(apart(&t) > 1e-3);
         quantizer_calibrate(t.int4, t.fp32, t.obs[0], ROWS);
         T_NEAR(apart(&t), 0, 2e-5, 0);
@@ -136,12 +143,12 @@ static void
 test_a_filter_gets_the_mean_over_its_places(void **state)
 {
     (void)state;
-    trial t = trial_make_conv(POLICY_RELU);
+    trial t = trial_make_conv(convolutions[0], POLICY_RELU);
     const policy_spec *spec = &t.fp32->spec;
     const policy_conv *conv = &spec->layers[0].conv;
     uint32_t columns = policy_layer_columns(&spec->layers[0]);
     uint32_t places = policy_layer_places(&spec->layers[0]),
-             across = conv->width - conv->kernel + 1;
+             across = policy_axis_positions(&conv->columns);
     assert_int_equal(places, 2);
     assert_int_equal(conv->channels, 1);
     float *want = oct_alloc(policy_spec_params(spec) * sizeof(float));
@@ -154,10 +161,10 @@ test_a_filter_gets_the_mean_over_its_places(void **state)
         for (uint32_t k = 0; k < columns; k++) {
             double x = 0;
             for (uint32_t place = 0; place < places; place++) {
-                uint32_t row = place / across + k / conv->kernel;
-                uint32_t column = place % across + k % conv->kernel;
+                uint32_t row = place / across + k / conv->columns.kernel;
+                uint32_t column = place % across + k % conv->columns.kernel;
                 for (int r = 0; r < ROWS; r++) {
-                    x += (double)t.obs[r][row * conv->width + column] / ROWS / places;
+                    x += (double)t.obs[r][row * conv->columns.size + column] / ROWS / places;
                 }
             }
             lacks += (double)(want[j * columns + k] - got[j * columns + k]) * x;

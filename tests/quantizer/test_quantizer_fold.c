@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include "policy/policy_net.h"
+#include "policy/policy_words.h"
 #include "quantizer/quantizer_calibrate.h"
 #include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_probe.h"
@@ -429,17 +430,12 @@ static policy_spec
 conv_spec(void)
 {
     policy_spec spec = plain_spec(PIXELS, 2);
-    const policy_conv conv = {
-        .height = SIDE, .width = SIDE, .channels = CHANNELS, .filters = 5, .kernel = 2};
-    const policy_layer last = {.kind = POLICY_DENSE, .inputs = 3 * 3 * 5, .outputs = 2};
+    const policy_word conv = {.kind = POLICY_CONV, .units = 5, .kernel = {2, 2}, .stride = {1, 1}};
     spec.normalise = true;
-    spec.layer_count = 2;
-    spec.layers[0] = (policy_layer){.kind = POLICY_CONV,
-                                    .inputs = PIXELS,
-                                    .outputs = last.inputs,
-                                    .activation = POLICY_RELU,
-                                    .conv = conv};
-    spec.layers[1] = last;
+    spec.obs_rank = 3;
+    memcpy(spec.obs_shape, (uint32_t[]){SIDE, SIDE, CHANNELS}, 3 * sizeof(uint32_t));
+    T_OK(policy_spec_set_words(&spec, &(policy_words){.count = 1, .word = {conv}}, POLICY_RELU, 2,
+                               NULL));
     T_OK(policy_spec_check(&spec, NULL));
     return spec;
 }
@@ -496,6 +492,11 @@ test_a_convolution_is_scaled_by_channel(void **state)
     means[PIXELS - 1] = means[CHANNELS - 1];
     deviations[CHANNELS] *= 2.0f;
     assert_false(quantizer_is_foldable(&spec, &by_channel));
+    deviations[CHANNELS] = deviations[0];
+    spec.layers[0].conv.rows.after = 1; // a zero there would become another number
+    assert_false(quantizer_is_foldable(&spec, &by_channel));
+    memset(means, 0, sizeof(means));
+    assert_true(quantizer_is_foldable(&spec, &by_channel));
     policy_spec dense = spec_of(VALUES, false);
     assert_true(quantizer_is_foldable(&dense, &scaling));
     quantizer_fold_destroy(fold);
