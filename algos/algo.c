@@ -12,7 +12,6 @@
 #include "common/oct_reason.h"
 #include "config/config.h"
 #include "nn/nn_vec.h"
-#include "policy/policy_words.h"
 
 // A saved state: magic, version (see state_version), name, updates, length of the body, body,
 // CRC-32C of everything before it.
@@ -109,24 +108,17 @@ algo_randomise_policy(nn_net *policy, oct_rng *rng)
 }
 
 oct_err
-algo_make_layers(const config_experiment *config, const config_ints *hidden, policy_spec *spec,
+algo_make_layers(const config_experiment *config, const policy_words *words, policy_spec *spec,
                  uint32_t outputs, oct_reason *reason)
 {
-    const config_ints *conv = &config->network.conv;
-    policy_words words;
     oct_reason why = {""};
-    oct_err err =
-        policy_words_short(&words, conv->value, conv->count, hidden->value, hidden->count, &why);
-    if (err == OCT_OK && config->network.first_layer_norm && hidden->count > 0) {
-        policy_word *first = &words.word[conv->count];
-        first->layer_norm = first->has_activation = true;
-        first->activation = POLICY_TANH;
-    }
-    if (err == OCT_OK) {
-        err = policy_spec_set_words(spec, &words, config->network.activation, outputs, &why);
-    }
+    oct_err err = policy_spec_set_words(spec, words, config->network.activation, outputs, &why);
     if (err != OCT_OK) {
-        oct_reason_set(reason, "network.conv: %s", why.text);
+        oct_reason_set(reason, "network.%s: %s",
+                       config->network.layers[0] != 0   ? "layers"
+                       : config->network.conv.count > 0 ? "conv"
+                                                        : "hidden",
+                       why.text);
     }
     return err;
 }

@@ -58,9 +58,10 @@ algo_critics_make_specs(const config_experiment *config, const algo_critics_kind
             why, "%s needs actions in a box; %.100s has %u discrete actions; use algo.name: dqn",
             kind->name, spec->env_id, spec->action_count);
     }
-    if (config->network.conv.count > 0) {
-        return oct_refuse(why, "%s does not support convolutions; set network.conv: []",
-                          kind->name);
+    if (config->network.conv.count > 0 || config->network.layers[0] != 0) {
+        return oct_refuse(why, "%s does not support %s; set network.%s: []", kind->name,
+                          config->network.conv.count > 0 ? "convolutions" : "network.layers",
+                          config->network.conv.count > 0 ? "conv" : "layers");
     }
     OCT_TRY(algo_normaliser_check(config, spec, why));
     if (config->algo.normalise_observations && config->learner.asynchronous &&

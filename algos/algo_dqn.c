@@ -81,12 +81,16 @@ dqn_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wa
                           "algo.name: d4pg, ddpg, td3 or sac",
                           spec->env_id, spec->action_count, oct_text_plural(spec->action_count));
     }
-    config_ints hidden = config->network.hidden;
+    policy_words words;
+    OCT_TRY(config_words(config, NULL, &words, why));
     if (config->algo.dueling) {
-        if (hidden.count == 0) {
-            return oct_refuse(why, "algo.dueling needs a hidden layer; network.hidden is []");
+        policy_word *last = words.count > 0 ? &words.word[words.count - 1] : NULL;
+        if (last == NULL || last->kind != POLICY_DENSE) {
+            return oct_refuse(why, "algo.dueling needs a dense layer before the last one; %s",
+                              last == NULL ? "network.hidden is []"
+                                           : "network.layers and network.hidden end without it");
         }
-        hidden.value[hidden.count - 1] *= 2; // two streams side by side
+        last->units *= 2; // two streams side by side
     }
     spec->head = config->algo.distributional ? POLICY_HEAD_ATOMS : POLICY_HEAD_VALUES;
     spec->atoms = config->algo.distributional ? config->algo.atoms : 0;
@@ -94,7 +98,7 @@ dqn_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wa
     spec->value_max = config->algo.distributional ? (float)config->algo.value_max : 0.0f;
     spec->normalise = false;
     OCT_TRY(
-        algo_make_layers(config, &hidden, spec, spec->action_count * OCT_MAX(spec->atoms, 1), why));
+        algo_make_layers(config, &words, spec, spec->action_count * OCT_MAX(spec->atoms, 1), why));
     return policy_spec_check(spec, why);
 }
 

@@ -117,8 +117,9 @@ external_make_spec(const config_experiment *config, policy_spec *spec, algo_want
     spec->value_max = has_atoms ? (float)config->algo.value_max : 0.0f;
     spec->state_deviation = false;
     spec->normalise = false;
-    OCT_TRY(
-        algo_make_layers(config, &config->network.hidden, spec, each * spec->action_count, why));
+    policy_words words;
+    OCT_TRY(config_words(config, NULL, &words, why));
+    OCT_TRY(algo_make_layers(config, &words, spec, each * spec->action_count, why));
     return policy_spec_check(spec, why);
 }
 

@@ -17,7 +17,7 @@ algo_normaliser_check(const config_experiment *config, const policy_spec *spec, 
 {
     const config_ints *freeze = &config->learner.freeze;
     bool is_off = !config->algo.normalise_observations;
-    if (!is_off && (spec->obs_dtype != POLICY_F32 || config->network.conv.count > 0)) {
+    if (!is_off && (spec->obs_dtype != POLICY_F32 || config_has_maps(config))) {
         return oct_refuse(why,
                           "algo.normalise_observations: only float32 observations into a dense "
                           "first layer are normalised");

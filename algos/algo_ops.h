@@ -140,9 +140,9 @@ extern const algo_ops algo_vtrace_ops;
 extern const algo_ops algo_trpo_ops;
 extern const algo_ops algo_external_ops;
 
-// Fills the layers from the configuration, for a network with this number of outputs: network.conv,
-// hidden, then a linear layer. OCT_EINVAL, reason: the convolutions do not fit the observations.
-OCT_CHECKED oct_err algo_make_layers(const config_experiment *config, const config_ints *hidden,
+// Fills the layers for a network with this number of outputs: words (config_words), then a linear
+// layer. OCT_EINVAL, reason: a layer does not fit what it reads.
+OCT_CHECKED oct_err algo_make_layers(const config_experiment *config, const policy_words *words,
                                      policy_spec *spec, uint32_t outputs, oct_reason *why);
 
 // Returns true if all x[n] are finite and small enough for an update to square and sum them (below

@@ -22,7 +22,7 @@ static oct_err
 value_make_spec(const config_experiment *config, const policy_spec *policy, policy_spec *spec,
                 oct_reason *why)
 {
-    const config_ints *hidden = config_critic_hidden(config);
+    policy_words words;
     *spec = (policy_spec){
         .env_id = "value",
         .obs_dtype = policy->obs_dtype,
@@ -33,7 +33,8 @@ value_make_spec(const config_experiment *config, const policy_spec *policy, poli
         .head = POLICY_HEAD_VALUES,
     };
     memcpy(spec->obs_shape, policy->obs_shape, sizeof(spec->obs_shape));
-    OCT_TRY(algo_make_layers(config, hidden, spec, 1, why));
+    OCT_TRY(config_words(config, config_critic_hidden(config), &words, why));
+    OCT_TRY(algo_make_layers(config, &words, spec, 1, why));
     return policy_spec_check(spec, why);
 }
 
@@ -46,7 +47,9 @@ algo_pair_make_spec(const config_experiment *config, policy_spec *spec, oct_reas
     spec->atoms = 0;
     spec->value_min = spec->value_max = 0.0f;
     spec->normalise = false;
-    OCT_TRY(algo_make_layers(config, &config->network.hidden, spec, spec->action_count, why));
+    policy_words words;
+    OCT_TRY(config_words(config, NULL, &words, why));
+    OCT_TRY(algo_make_layers(config, &words, spec, spec->action_count, why));
     OCT_TRY(policy_spec_check(spec, why));
     policy_spec value;
     return value_make_spec(config, spec, &value, why);

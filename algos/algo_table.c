@@ -62,7 +62,11 @@ table_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *
         .any_policy = true,
         .lag_max = config->algo.lag_max,
     };
-    const config_ints none = {0};
+    const policy_words none = {0};
+    if (config->network.conv.count > 0 || config->network.layers[0] != 0) {
+        return oct_refuse(why, "a table has no layers; set network.%s: []",
+                          config->network.conv.count > 0 ? "conv" : "layers");
+    }
     spec->head = POLICY_HEAD_VALUES;
     spec->atoms = 0;
     spec->value_min = spec->value_max = 0.0f;

@@ -100,9 +100,12 @@ critic_layers(bench_update *u)
     const bench_case *what = u->what;
     config_experiment config = u->config;
     config.network.first_layer_norm &= !what->residual;
-    OCT_ASSERT(algo_make_layers(
-                   &config, what->critic_hidden.count > 0 ? &what->critic_hidden : &what->hidden,
-                   &u->critic, what->kind == BENCH_D4PG ? config.algo.atoms : 1, NULL) == OCT_OK);
+    policy_words words;
+    OCT_ASSERT(config_words(&config,
+                            what->critic_hidden.count > 0 ? &what->critic_hidden : &what->hidden,
+                            &words, NULL) == OCT_OK);
+    OCT_ASSERT(algo_make_layers(&config, &words, &u->critic,
+                                what->kind == BENCH_D4PG ? config.algo.atoms : 1, NULL) == OCT_OK);
     OCT_ASSERT(!what->residual || nn_net_make_residual(&u->critic) == OCT_OK);
 }
 

@@ -208,6 +208,38 @@ parse_list(parse *p, const config_key *key)
     }
 }
 
+// Reads a list of layers, each a text.
+static void
+parse_layers(parse *p, const config_key *key)
+{
+    char list[CONFIG_LAYERS_MAX];
+    oct_text text;
+    oct_reason why;
+    size_t errors_before = p->error_count;
+    yaml_mark_t begin = p->event.start_mark;
+    oct_text_init(&text, list, sizeof(list));
+    for (bool is_first = true; next(p) && p->event.type != YAML_SEQUENCE_END_EVENT;
+         is_first = false) {
+        if (!is_supported(p)) {
+            skip(p);
+        } else if (p->event.type != YAML_SCALAR_EVENT) {
+            parse_error(p, &p->event.start_mark, "%s: a list may contain only layers", key->name);
+            skip(p);
+        } else {
+            config_scalar scalar = event_scalar(&p->event);
+            oct_text_add(&text, "%s%.*s", is_first ? "" : ", ", (int)scalar.length, scalar.text);
+        }
+    }
+    const config_scalar all = {.text = list, .length = text.used, .quoted = true};
+    if (text.truncated) {
+        parse_error(p, &begin, "%s: the list has more than %zu bytes as text", key->name,
+                    sizeof(list) - 1);
+    } else if (!p->stop && p->error_count == errors_before &&
+               config_value_set(p->config, key, &all, &why) != OCT_OK) {
+        parse_refused(p, &begin, key->name, why.text);
+    }
+}
+
 // Reads the name of a key or section, made printable. Returns false if the event has no name.
 static bool
 parse_name(parse *p, char out[CONFIG_NAME_MAX])
@@ -397,10 +429,14 @@ parse_value(parse *p, const config_key *key)
         }
     } else if (p->event.type == YAML_SEQUENCE_START_EVENT && key->kind == CONFIG_INTS) {
         parse_list(p, key);
+    } else if (p->event.type == YAML_SEQUENCE_START_EVENT && key->kind == CONFIG_LAYERS) {
+        parse_layers(p, key);
     } else {
-        bool is_ints = key->kind == CONFIG_INTS;
+        bool is_ints = key->kind == CONFIG_INTS || key->kind == CONFIG_LAYERS;
         parse_error(p, &mark, "%s must be %s, not a %s%s%s", key->name,
-                    is_ints ? CONFIG_LIST_TEXT : "one value",
+                    key->kind == CONFIG_LAYERS ? CONFIG_LAYERS_TEXT
+                    : is_ints                  ? CONFIG_LIST_TEXT
+                                               : "one value",
                     p->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "section",
                     is_ints ? "" : "; allowed ", is_ints ? "" : config_allowed(key, allowed));
         skip(p);

@@ -9,6 +9,7 @@
 #include "common/oct_err.h"
 #include "common/oct_fifo.h"
 #include "config/config_names.h"
+#include "policy/policy_words.h"
 
 // One experiment: the values of all keys. config_keys.def declares each key in one row, from which
 // the fields below, the defaults, the YAML file, --set, `octet config` and the documentation are
@@ -29,6 +30,7 @@
 // together with all other keys.
 #define CONFIG_OPTIONS_MAX       16384
 #define CONFIG_SHARDS_MAX        16
+#define CONFIG_LAYERS_MAX        512 // bytes of network.layers as text
 #define CONFIG_INTS_MAX          15
 #define CONFIG_NOISY_SAMPLES_MAX 64
 #define CONFIG_TURN_ACTORS_MAX   256      // actors that a turn of lock-step can have
@@ -65,7 +67,8 @@ typedef struct config_experiment {
 #define WORD(s, n, type, ...)                                                                      \
     type n;                                                                                        \
     _Static_assert(sizeof(type) == sizeof(unsigned), "config_value_set writes an unsigned");
-#define INTS(s, n, ...) config_ints n;
+#define INTS(s, n, ...)   config_ints n;
+#define LAYERS(s, n, ...) char n[CONFIG_LAYERS_MAX];
 #include "config/config_keys.def"
     bool is_given[CONFIG_KEYS]; // by config_key_index: a layer has set the key
 } config_experiment;
@@ -123,6 +126,13 @@ config_environments(const config_experiment *config)
 uint32_t config_n_step(const config_experiment *config);
 // Widths of the critics: network.critic_hidden, or network.hidden if that is empty. Borrowed.
 const config_ints *config_critic_hidden(const config_experiment *config);
+// Returns the layers of the policy before the last one: network.layers, or the short form of
+// network.conv and network.hidden. hidden, if it is neither NULL nor network.hidden, replaces the
+// dense layers. OCT_EINVAL, with a reason: more layers than a network can have.
+OCT_CHECKED oct_err config_words(const config_experiment *config, const config_ints *hidden,
+                                 policy_words *out, oct_reason *why);
+// Returns true if the policy has convolutions or pools.
+bool config_has_maps(const config_experiment *config);
 // Returns true if the algorithm uses each window once, whatever replay.sampler says.
 bool config_takes_each_once(const config_experiment *config);
 // Returns true if replay's limiter holds sampling to replay.samples_per_insert and replay.min_size.

@@ -28,8 +28,9 @@
         "network.first_layer_norm", "false; true for the Control Suite"                            \
     }
 #define CONV                                                                                       \
+    {"network.conv", "[]; [16] for MinAtar"},                                                      \
     {                                                                                              \
-        "network.conv", "[]; [16] for MinAtar"                                                     \
+        "network.layers", "[]; [nature] for pictures of 84 x 84"                                   \
     }
 #define CRITIC                                                                                     \
     {"network.critic_hidden", "[], as network.hidden"},                                            \
@@ -424,6 +425,49 @@ config_critic_hidden(const config_experiment *config)
 {
     return config->network.critic_hidden.count > 0 ? &config->network.critic_hidden
                                                    : &config->network.hidden;
+}
+
+oct_err
+config_words(const config_experiment *config, const config_ints *hidden, policy_words *out,
+             oct_reason *why)
+{
+    const config_ints *own = &config->network.hidden, *conv = &config->network.conv;
+    if (config->network.layers[0] == 0) {
+        const config_ints *widths = hidden != NULL ? hidden : own;
+        OCT_TRY(
+            policy_words_short(out, conv->value, conv->count, widths->value, widths->count, why));
+        if (config->network.first_layer_norm && widths->count > 0) {
+            policy_word *first = &out->word[conv->count];
+            first->layer_norm = first->has_activation = true;
+            first->activation = POLICY_TANH;
+        }
+        return OCT_OK;
+    }
+    OCT_TRY(policy_words_parse(out, config->network.layers, why));
+    if (hidden == NULL || hidden == own) {
+        return OCT_OK;
+    }
+    while (out->count > 0 && out->word[out->count - 1].kind == POLICY_DENSE) {
+        out->count--;
+    }
+    if (out->count + hidden->count > OCT_COUNTOF(out->word)) {
+        return oct_refuse(why,
+                          "%u layers before the dense ones and %u of network.critic_hidden, "
+                          "allowed %zu in all",
+                          out->count, hidden->count, OCT_COUNTOF(out->word));
+    }
+    for (uint32_t i = 0; i < hidden->count; i++) {
+        out->word[out->count++] = (policy_word){.kind = POLICY_DENSE, .units = hidden->value[i]};
+    }
+    return OCT_OK;
+}
+
+bool
+config_has_maps(const config_experiment *config)
+{
+    policy_words words;
+    bool has_words = config_words(config, NULL, &words, NULL) == OCT_OK;
+    return has_words && words.count > 0 && words.word[0].kind != POLICY_DENSE;
 }
 
 const config_use *

@@ -17,7 +17,7 @@ is_surely_same(const config_experiment *a, const config_experiment *b, const con
         [CONFIG_WORD] = sizeof(unsigned), [CONFIG_INTS] = sizeof(config_ints),
     };
     const char *left = (const char *)a + key->offset, *right = (const char *)b + key->offset;
-    if (key->kind == CONFIG_TEXT) {
+    if (key->kind == CONFIG_TEXT || key->kind == CONFIG_LAYERS) {
         return strcmp(left, right) == 0;
     }
     return key->flag == 0 && memcmp(left, right, bytes[key->kind]) == 0;

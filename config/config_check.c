@@ -43,10 +43,42 @@ has_blocks(const config_ints *widths)
     return has;
 }
 
+// Checks network.layers against the short form of it.
+static void
+check_layers(const config_experiment *config, oct_text *text)
+{
+    static const int others[] = {CONFIG_KEY_network_hidden, CONFIG_KEY_network_conv,
+                                 CONFIG_KEY_network_first_layer_norm};
+    oct_reason why;
+    policy_words words;
+    if (config->network.layers[0] == 0) {
+        if (config_words(config, NULL, &words, &why) != OCT_OK) {
+            oct_text_add(text, "error: network.conv: %s\n", why.text);
+        }
+        return;
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
+        const config_key *key = &config_keys[others[i]];
+        char value[CONFIG_VALUE_MAX];
+        (void)config_value_print(config, key, value);
+        if (config->is_given[others[i]] && strcmp(value, key->default_text) != 0) {
+            oct_text_add(text,
+                         "error: %s: %s, but network.layers lists the layers; give one of "
+                         "the two\n",
+                         key->name, value);
+        }
+    }
+    if (config->network.critic_hidden.count > 0 &&
+        config_words(config, &config->network.critic_hidden, &words, &why) != OCT_OK) {
+        oct_text_add(text, "error: network.layers: %s\n", why.text);
+    }
+}
+
 static void
 check_network(const config_experiment *config, oct_text *text)
 {
-    if (config->network.first_layer_norm && config->network.hidden.count == 0) {
+    if (config->network.first_layer_norm && config->network.hidden.count == 0 &&
+        config->network.layers[0] == 0) {
         oct_text_add(text, "error: network.first_layer_norm: true needs a first hidden layer, but "
                            "network.hidden is []\n");
     }
@@ -72,12 +104,7 @@ check_network(const config_experiment *config, oct_text *text)
                      config->algo.value_max, config->algo.value_max - config->algo.value_min,
                      config->algo.atoms, (double)FLT_MIN * (config->algo.atoms - 1));
     }
-    if (config->network.conv.count + config->network.hidden.count > CONFIG_INTS_MAX) {
-        oct_text_add(
-            text,
-            "error: network.conv: %u layers together with network.hidden, allowed are %d in all\n",
-            config->network.conv.count + config->network.hidden.count, CONFIG_INTS_MAX);
-    }
+    check_layers(config, text);
 }
 
 // Refuses switches that are on and that the algorithm does not read.
@@ -363,8 +390,9 @@ static void
 check_freeze(const config_experiment *config, oct_text *text)
 {
     const config_ints *freeze = &config->learner.freeze;
-    uint32_t layers = config->network.conv.count + config->network.hidden.count + 1;
+    policy_words words = {0};
     uint32_t frozen = 0;
+    uint32_t layers = config_words(config, NULL, &words, NULL) == OCT_OK ? words.count + 1 : 1;
     const char *why = lacks_layers(config);
     if (why != NULL && strcmp(config->learner.init_from, "none") != 0) {
         oct_text_add(text, "error: learner.init_from: '%s', but algo.name: %s; allowed is none\n",
@@ -381,7 +409,7 @@ check_freeze(const config_experiment *config, oct_text *text)
         if (layer >= layers) {
             oct_text_add(text,
                          "error: learner.freeze: there is no layer %u; the policy has layers 0 to "
-                         "%u (network.conv, network.hidden and the output layer)\n",
+                         "%u (the hidden layers and the output layer)\n",
                          layer, layers - 1);
             return;
         }

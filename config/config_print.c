@@ -133,7 +133,7 @@ describe_plain(FILE *stream, const char *name, const config_key *key)
     static const char *const kinds[] = {
         [CONFIG_U32] = "whole number", [CONFIG_U64] = "whole number", [CONFIG_F64] = "number",
         [CONFIG_BOOL] = "switch",      [CONFIG_TEXT] = "text",        [CONFIG_WORD] = "word",
-        [CONFIG_INTS] = "list",
+        [CONFIG_INTS] = "list",        [CONFIG_LAYERS] = "list",
     };
     char allowed[CONFIG_VALUE_MAX], own[CONFIG_VALUE_MAX], readers[CONFIG_READERS_MAX];
     (void)config_defaults_print(key, "", own);

@@ -26,6 +26,8 @@ const config_key config_keys[CONFIG_KEYS] = {
 #define U64(s, n, ...)  NUMBER(s, n, CONFIG_U64, __VA_ARGS__)
 #define F64(s, n, ...)  NUMBER(s, n, CONFIG_F64, __VA_ARGS__)
 #define INTS(s, n, ...) NUMBER(s, n, CONFIG_INTS, __VA_ARGS__)
+#define LAYERS(s, n, value, ...)                                                                   \
+    ROW(s, n, CONFIG_LAYERS, .default_text = (value), .help = __VA_ARGS__)
 #define F64_OR(s, n, word, low, high, ...)                                                         \
     ROW(s, n, CONFIG_F64, .none = (word), .min = (low), .max = (high), .default_text = (word),     \
         .help = __VA_ARGS__)

@@ -23,6 +23,7 @@ typedef enum config_kind {
     CONFIG_TEXT,
     CONFIG_WORD, // an enum whose values count up from 0 in the order of words
     CONFIG_INTS,
+    CONFIG_LAYERS,
 } config_kind;
 
 typedef struct config_key {
@@ -95,7 +96,8 @@ OCT_CHECKED oct_err config_value_set(config_experiment *config, const config_key
                                      const config_scalar *value, oct_reason *why);
 OCT_CHECKED oct_err config_ints_set(config_experiment *config, const config_key *key,
                                     const uint32_t *value, size_t count, oct_reason *why);
-#define CONFIG_LIST_TEXT "a list, such as [64, 64]"
+#define CONFIG_LIST_TEXT   "a list, such as [64, 64]"
+#define CONFIG_LAYERS_TEXT "a list of layers, such as [conv 16 3x3, dense 128]"
 OCT_CHECKED oct_err config_int_parse(uint32_t *out, const config_key *key,
                                      const config_scalar *value, oct_reason *why);
 // Stores a value of the program's own tables, which the key must allow.

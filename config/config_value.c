@@ -187,6 +187,32 @@ set_word(config_experiment *config, const config_key *key, const config_scalar *
                       config_suggest_word(key, quoted, hint, sizeof(hint)));
 }
 
+// Stores a list as text, with or without its brackets.
+static oct_err
+set_layers(config_experiment *config, const config_key *key, const config_scalar *value,
+           oct_reason *why)
+{
+    policy_words words;
+    const char *text = value->text;
+    size_t length = value->length;
+    if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
+        text++;
+        length -= 2;
+    }
+    char copy[CONFIG_LAYERS_MAX] = "";
+    if (length >= sizeof(copy)) {
+        return oct_refuse(why, "the list has %zu bytes, allowed up to %zu", length,
+                          sizeof(copy) - 1);
+    }
+    memcpy(copy, text, length);
+    OCT_TRY(policy_words_parse(&words, copy, why));
+    if (strlen(copy) != length) {
+        return oct_refuse(why, "the list has a zero byte");
+    }
+    memcpy(FIELD(config, key, char), copy, sizeof(copy));
+    return OCT_OK;
+}
+
 oct_err
 config_value_set(config_experiment *config, const config_key *key, const config_scalar *value,
                  oct_reason *why)
@@ -213,6 +239,8 @@ config_value_set(config_experiment *config, const config_key *key, const config_
         return set_word(config, key, value, why);
     case CONFIG_INTS:
         return oct_refuse(why, "must be " CONFIG_LIST_TEXT);
+    case CONFIG_LAYERS:
+        return set_layers(config, key, value, why);
     }
     OCT_ASSERT(false);
 }
@@ -321,6 +349,9 @@ config_value_print(const config_experiment *config, const config_key *key,
     case CONFIG_WORD:
         oct_text_add(&text, "%s", key->words[*FIELD_CONST(config, key, unsigned)]);
         break;
+    case CONFIG_LAYERS:
+        oct_text_add(&text, "[%s]", FIELD_CONST(config, key, char));
+        break;
     case CONFIG_INTS:
         print_ints(&text, FIELD_CONST(config, key, config_ints));
         break;
@@ -359,6 +390,10 @@ config_allowed(const config_key *key, char out[CONFIG_VALUE_MAX])
         for (unsigned i = 0; key->words[i] != NULL; i++) {
             oct_text_add(&text, "%s%s", i > 0 ? ", " : "", key->words[i]);
         }
+        break;
+    case CONFIG_LAYERS:
+        oct_text_add(&text, "a list of up to %d layers such as [conv 16 3x3, dense 128]",
+                     POLICY_LAYERS_MAX - 1);
         break;
     case CONFIG_INTS:
         oct_text_add(&text, "a list such as [64, 64] of up to %d whole numbers %s .. %s",

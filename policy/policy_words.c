@@ -155,8 +155,8 @@ word_parse(policy_words *out, const char *text, size_t length, oct_reason *why)
             return OCT_OK;
         }
     }
-    return oct_refuse(why, "\"%.*s\" is not a layer; a layer is %s", (int)OCT_MIN(length, 60u), text,
-                      shape);
+    int shown = (int)OCT_MIN(length, 60u);
+    return oct_refuse(why, "\"%.*s\" is not a layer; a layer is %s", shown, text, shape);
 }
 
 oct_err

@@ -407,10 +407,10 @@ maps_note(const cli_environment *environment, const cli_experiment *experiment,
     wire_arena *arena = environment_unpack(&own, environment);
     learner_environment_of(&spec, &own);
     const uint32_t *sides = spec.obs_shape;
-    if (config->network.conv.count > 0 && spec.obs_rank == 3 && sides[0] <= CHANNELS_USUAL &&
+    if (config_has_maps(config) && spec.obs_rank == 3 && sides[0] <= CHANNELS_USUAL &&
         sides[0] < sides[1] && sides[0] < sides[2]) {
         fprintf(stderr,
-                "octet %s: note: network.conv: observations of %u x %u x %u are taken as %u rows "
+                "octet %s: note: convolutions: observations of %u x %u x %u are taken as %u rows "
                 "and %u columns of %u channels; if channels come first, numpy.moveaxis(obs, 0, -1) "
                 "puts them last\n",
                 experiment->command != NULL ? experiment->command : "train", sides[0], sides[1],

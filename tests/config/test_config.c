@@ -52,9 +52,10 @@ test_unknown_names_are_refused_with_what_was_meant(void **state)
          "x.yaml:3:3: error: unknown key learner.batchsize; did you mean learner.batch_size?\n"},
         {"learner: {capacity: 5}\n",
          "x.yaml:1:11: error: unknown key learner.capacity; did you mean replay.capacity?\n"},
-        {"network:\n  wings: 2\n", "x.yaml:2:3: error: unknown key network.wings; network has "
-                                   "hidden, activation, first_layer_norm, conv, critic_hidden, "
-                                   "critic_residual\n"},
+        {"network:\n  wings: 2\n",
+         "x.yaml:2:3: error: unknown key network.wings; network has "
+         "hidden, layers, activation, first_layer_norm, conv, critic_hidden, "
+         "critic_residual\n"},
         {"lerner:\n  batch_size: 0\n",
          "x.yaml:1:1: error: unknown section lerner; did you mean learner?\n"},
         {"batch_size: 3\n",
@@ -385,6 +386,18 @@ test_set_refuses_as_the_file_does(void **state)
                "policy, actor, replay, evaluation, net\n"},
         {"run.seed=3\n---\n4",
          "--set run.seed=3?---?4: error: a second document begins here; only one is allowed\n"},
+        {"network.layers=[conv 16 3x3, dens 8]",
+         "--set network.layers=[conv 16 3x3, dens 8]: error: network.layers: \"dens 8\" is not a "
+         "layer; a layer is dense N, conv N HxW[/S][+P], pool HxW[/S][+P] or mean HxW[/S][+P], "
+         "then optionally norm and an activation\n"},
+        {"network.layers=[[1]]",
+         "--set network.layers=[[1]]: error: network.layers: a list may contain only layers\n"},
+        {"network.layers={a: 1}",
+         "--set network.layers={a: 1}: error: network.layers must be a list of layers, such as "
+         "[conv 16 3x3, dense 128], not a section\n"},
+        {"network.layers=",
+         "--set network.layers=: error: network.layers has no value, allowed a list of up to 15 "
+         "layers such as [conv 16 3x3, dense 128]\n"},
         {"network.hidden=[1",
          "--set network.hidden=[1: error: the '[' is not closed; ']' is missing\n"},
         {"network.hidden=64",
@@ -419,6 +432,7 @@ test_set_takes_values_as_in_yaml(void **state)
     (void)state;
     static const char *const assignments[] = {"learner.batch_size=128",
                                               "network.hidden=[256, 256]",
+                                              "network.layers=['conv 16 3x3', dense 8]",
                                               "env.id=./lib my=env.so",
                                               "env.options=a=1,b=2",
                                               "algo.name=dqn",
@@ -434,6 +448,7 @@ test_set_takes_values_as_in_yaml(void **state)
     assert_int_equal(config.learner.batch_size, 128);
     assert_int_equal(config.network.hidden.count, 2);
     assert_int_equal(config.network.hidden.value[1], 256);
+    assert_string_equal(config.network.layers, "conv 16 3x3, dense 8");
     assert_string_equal(config.env.id, "./lib my=env.so");
     assert_string_equal(config.env.options, "a=1,b=2");
     assert_string_equal(config.net.learner, "tcp://127.0.0.1:7000");

@@ -261,8 +261,69 @@ assert_counts(void)
                  "error: net.replay: has 17 addresses, allowed are 1 to 16\n");
     assert_check("network.conv=[16,16,16,16,16,16,16,16];network.hidden=[8,8,8,8,8,8,8]", "");
     assert_check("network.conv=[16,16,16,16,16,16,16,16];network.hidden=[8,8,8,8,8,8,8,8]",
-                 "error: network.conv: 16 layers together with network.hidden, allowed are 15 in "
-                 "all\n");
+                 "error: network.conv: 8 convolutions and 8 hidden layers, allowed 15 in all\n");
+}
+
+static void
+test_layers_stand_in_one_list(void **state)
+{
+    (void)state;
+    assert_check("network.layers=[conv 16 3x3, dense 128]", "");
+    assert_check("network.layers=[dense 8];network.hidden=[64, 64]", ""); // the default
+    assert_check("network.layers=[dense 8];network.hidden=[];network.conv=[4];"
+                 "network.first_layer_norm=true",
+                 "error: network.hidden: [], but network.layers lists the layers; give one of the "
+                 "two\n"
+                 "error: network.conv: [4], but network.layers lists the layers; give one of the "
+                 "two\n"
+                 "error: network.first_layer_norm: true, but network.layers lists the layers; give "
+                 "one of the two\n");
+    assert_check("algo.name=ppo;network.layers=[conv 4 3x3, conv 4 3x3, dense 8];"
+                 "network.critic_hidden=[1,2,3,4,5,6,7,8,9,10,11,12,13,14]",
+                 "error: network.layers: 2 layers before the dense ones and 14 of "
+                 "network.critic_hidden, allowed 15 in all\n");
+}
+
+static void
+expect_words(const config_experiment *config, const config_ints *hidden, const char *text)
+{
+    policy_words got, want;
+    T_OK(config_words(config, hidden, &got, NULL));
+    T_OK(policy_words_parse(&want, text, NULL));
+    assert_int_equal(got.count, want.count);
+    for (uint32_t i = 0; i < got.count; i++) {
+        const policy_word *a = &got.word[i], *b = &want.word[i];
+        assert_true(a->kind == b->kind && a->units == b->units && a->layer_norm == b->layer_norm &&
+                    a->has_activation == b->has_activation && a->activation == b->activation);
+        assert_memory_equal(a->kernel, b->kernel, sizeof(a->kernel));
+        assert_memory_equal(a->stride, b->stride, sizeof(a->stride));
+    }
+}
+
+// The short form and the list are the same words, and a critic may have other dense layers.
+static void
+test_words_of_a_network(void **state)
+{
+    (void)state;
+    config_experiment config;
+    config_default(&config);
+    T_OK(config_set(&config, "network.conv=[16, 8]", message, sizeof(message)));
+    expect_words(&config, NULL, "conv 16 3x3, conv 8 3x3, dense 64, dense 64");
+    assert_true(config_has_maps(&config));
+    T_OK(config_set(&config, "network.first_layer_norm=true", message, sizeof(message)));
+    T_OK(config_set(&config, "network.critic_hidden=[32]", message, sizeof(message)));
+    expect_words(&config, NULL, "conv 16 3x3, conv 8 3x3, dense 64 norm tanh, dense 64");
+    expect_words(&config, config_critic_hidden(&config),
+                 "conv 16 3x3, conv 8 3x3, dense 32 norm tanh");
+    config_default(&config);
+    T_OK(config_set(&config, "network.layers=[conv 9 4x4/2, dense 7, dense 6 elu]", message,
+                    sizeof(message)));
+    expect_words(&config, NULL, "conv 9 4x4/2, dense 7, dense 6 elu");
+    expect_words(&config, config_critic_hidden(&config), "conv 9 4x4/2, dense 7, dense 6 elu");
+    T_OK(config_set(&config, "network.critic_hidden=[32, 31]", message, sizeof(message)));
+    expect_words(&config, config_critic_hidden(&config), "conv 9 4x4/2, dense 32, dense 31");
+    T_OK(config_set(&config, "network.layers=[dense 4]", message, sizeof(message)));
+    assert_false(config_has_maps(&config));
 }
 
 static void
@@ -479,11 +540,15 @@ test_frozen_layers_are_layers_of_the_policy(void **state)
     assert_check("learner.freeze=[0,1]", "");
     assert_check("learner.freeze=[3]",
                  "error: learner.freeze: there is no layer 3; the policy has layers 0 to 2 "
-                 "(network.conv, network.hidden and the output layer)\n");
+                 "(the hidden layers and the output layer)\n");
     assert_check(
         "learner.freeze=[0,2,1,0]",
         "error: learner.freeze: lists all 3 layers of the policy, so nothing would learn\n");
     assert_check("network.conv=[16];learner.freeze=[0,1,2]", "");
+    assert_check("network.layers=[dense 8, dense 8, dense 8];learner.freeze=[0,1,2]", "");
+    assert_check("network.layers=[dense 8];learner.freeze=[2]",
+                 "error: learner.freeze: there is no layer 2; the policy has layers 0 to 1 "
+                 "(the hidden layers and the output layer)\n");
     assert_check("algo.name=table;algo.sequence_steps=16;learner.freeze=[0]",
                  "error: learner.freeze: names layer 0, but algo.name: a table has no layers; "
                  "allowed is []\n");
@@ -659,6 +724,8 @@ main(void)
         cmocka_unit_test(test_a_budget_too_small_for_one_batch_is_refused),
         cmocka_unit_test(test_a_sound_daemon_has_time_to_beat),
         cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),
+        cmocka_unit_test(test_layers_stand_in_one_list),
+        cmocka_unit_test(test_words_of_a_network),
         cmocka_unit_test(test_an_average_that_nobody_may_act_with_is_refused),
         cmocka_unit_test(test_options_that_are_no_pairs_are_refused),
         cmocka_unit_test(test_every_contradiction_is_told_at_once),

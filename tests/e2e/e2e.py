@@ -1335,7 +1335,7 @@ def test_convolutions_need_maps():
         assert "CartPole-v1 have rank 1" in text and not children(run), text
         text = finish(catch_train(other, catch_built(folder), "--set", "network.conv=[8,8,8]"), other,
                       2, 60)
-        assert "convolution 3 of 3 x 3 has a map of only 2 x 1 before it" in text, text
+        assert "layer 3 (conv 8 3x3) reads 2 x 1 of 8; its kernel is 3 x 3" in text, text
 
 
 def test_plug_in_with_nan_rewards_is_told():

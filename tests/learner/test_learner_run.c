@@ -198,7 +198,7 @@ test_run_learns_convolutions_of_the_registered_shape(void **state)
     env.obs_rank = 3;
     env.obs_shape = other_map;
     assert_cannot_train(&env,
-                        "network.conv: convolution 1 of 3 x 3 has a map of only 2 x 8 before it");
+                        "network.conv: layer 1 (conv 6 3x3) reads 2 x 8 of 1; its kernel is 3 x 3");
     env.obs_shape = map;
     learner_run *run = run_begin(false);
     T_OK(learner_run_begin(run, &env, &reason));

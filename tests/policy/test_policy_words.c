@@ -151,7 +151,7 @@ test_what_is_no_layer_is_refused(void **state)
         "nature relu",
     };
     for (size_t i = 0; i < OCT_COUNTOF(words); i++) {
-        expect_refused(observed(3, 84, 84, 4), words[i], "is not a layer; a layer is dense N, conv N");
+        expect_refused(observed(3, 84, 84, 4), words[i], "is not a layer; a layer is dense N, ");
     }
     expect_refused(observed(3, 9, 9, 1), "dense 4, ", "the list ends with a comma");
     expect_refused(

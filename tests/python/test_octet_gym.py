@@ -1052,7 +1052,7 @@ def test_octet_train_notes_channels_that_come_first(tmp_path, name, conv, noted)
                "--set", "run.env_steps=1000"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert ("note: network.conv: observations of 4 x 20 x 20 are taken as 4 rows and 20 columns of 20 channels" in ran.stderr) == noted
+    assert ("note: convolutions: observations of 4 x 20 x 20 are taken as 4 rows and 20 columns of 20 channels" in ran.stderr) == noted
 
 
 def test_an_actor_has_one_process_and_an_evaluator_one_for_each_evaluation(tmp_path):
