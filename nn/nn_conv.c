@@ -1,10 +1,11 @@
-// Convolutions, forward and backward, as matrix products over unfolded patches (im2col).
-#include "nn/nn_conv.h"
+// Convolutions (policy_spec.h) as matrix products: the numbers under the kernel at one position
+// become one row of patches[places][columns] (im2col), and the product for dense layers multiplies
+// these rows. Each step unfolds only as many rows of the batch as stay in the L2 cache.
+#include "nn/nn_kind.h"
 
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "nn/nn_gemm.h"
 
 // Numbers in the patches of one block of maps; a single larger map is a block of its own. A block
 // stays in L2 from when it is unfolded until its product is done. The size depends on the layer's
@@ -38,8 +39,8 @@ patches_of(nn_context *context, const nn_layer *layer, uint32_t maps)
                             ((size_t)maps * layer->places + layer->units) * columns);
 }
 
-void
-nn_conv_reserve(nn_context *context, const nn_layer *layer, uint32_t rows_max)
+static void
+conv_reserve(nn_context *context, const nn_layer *layer, uint32_t rows_max)
 {
     const uint32_t maps = block_maps(layer, rows_max), places = maps * layer->places;
     (void)patches_of(context, layer, maps);
@@ -79,12 +80,10 @@ static void
 axis_overlap(const policy_axis *axis, uint32_t position, uint32_t *at, uint32_t *skip,
              uint32_t *count)
 {
-    uint32_t from = position * axis->stride; // with the zeros before the map
-    uint32_t begin = OCT_MAX(from, axis->before);
-    uint32_t end = OCT_MIN(from + axis->kernel, axis->before + axis->size);
-    *at = begin - axis->before;
-    *skip = begin - from;
-    *count = end - begin;
+    const policy_span span = policy_axis_span(axis, position);
+    *at = span.first;
+    *skip = span.first + axis->before - position * axis->stride;
+    *count = span.end - span.first;
 }
 
 static overlap
@@ -167,17 +166,21 @@ rows_unfold(const nn_layer *layer, const float *x, float *patches, size_t step, 
     }
 }
 
-void
-nn_conv_forward(nn_context *context, const nn_layer *layer, float *y, const float *x,
-                const float *W, uint32_t rows)
+static void
+conv_forward(const nn_pass *pass, float *y, const float *x)
 {
-    const uint32_t most = block_maps(layer, rows);
-    float *patches = patches_of(context, layer, most);
-    for (uint32_t from = 0; from < rows; from += most) {
-        uint32_t maps = OCT_MIN(most, rows - from);
+    const nn_layer *layer = pass->layer;
+    const uint32_t most = block_maps(layer, pass->rows);
+    float *patches = patches_of(pass->context, layer, most);
+    for (uint32_t from = 0; from < pass->rows; from += most) {
+        uint32_t maps = OCT_MIN(most, pass->rows - from);
         rows_unfold(layer, x + (size_t)from * layer->inputs, patches, layer->columns, maps);
-        nn_gemm_nt(context, y + (size_t)from * layer->outputs, patches, W, maps * layer->places,
-                   layer->units, layer->columns);
+        nn_gemm_nt_kept(pass->context, y + (size_t)from * layer->outputs, patches, pass->W,
+                        pass->panels, maps * layer->places, layer->units, layer->columns, NULL,
+                        NULL);
+        if (pass->then != NULL) {
+            pass->then(pass->arg, from, maps);
+        }
     }
 }
 
@@ -192,52 +195,51 @@ weights_add(const nn_layer *layer, float *restrict dW, const float *restrict sum
     }
 }
 
+// The patches are unfolded again, because those that forward left belong to the last block of rows
+// only.
 static void
-backward_weights(nn_context *context, const nn_layer *layer, float *dW, const float *dy,
-                 const float *x, uint32_t rows)
+conv_backward_weights(const nn_pass *pass, float *dW, const float *dy, const float *x)
 {
-    const uint32_t most = block_maps(layer, rows), columns = columns_padded(layer);
-    float *patches = patches_of(context, layer, most);
+    const nn_layer *layer = pass->layer;
+    const uint32_t most = block_maps(layer, pass->rows), columns = columns_padded(layer);
+    float *patches = patches_of(pass->context, layer, most);
     float *sums = patches + (size_t)most * layer->places * columns;
     memset(dW, 0, (size_t)layer->units * layer->columns * sizeof(*dW));
-    for (uint32_t from = 0; from < rows; from += most) {
-        uint32_t maps = OCT_MIN(most, rows - from);
+    for (uint32_t from = 0; from < pass->rows; from += most) {
+        uint32_t maps = OCT_MIN(most, pass->rows - from);
         rows_unfold(layer, x + (size_t)from * layer->inputs, patches, columns, maps);
-        nn_gemm_tn(context, sums, dy + (size_t)from * layer->outputs, patches, layer->units,
+        nn_gemm_tn(pass->context, sums, dy + (size_t)from * layer->outputs, patches, layer->units,
                    columns, maps * layer->places);
         weights_add(layer, dW, sums);
     }
 }
 
 static void
-backward_inputs(nn_context *context, const nn_layer *layer, float *dx, const float *dy,
-                const float *W, uint32_t rows)
+conv_backward_inputs(const nn_pass *pass, float *dx, const float *dy, const float *x)
 {
+    const nn_layer *layer = pass->layer;
     const windows w = windows_of(&layer->conv);
-    const uint32_t most = block_maps(layer, rows);
-    float *patches = patches_of(context, layer, most);
-    memset(dx, 0, (size_t)rows * layer->inputs * sizeof(*dx));
-    for (uint32_t from = 0; from < rows; from += most) {
-        uint32_t maps = OCT_MIN(most, rows - from);
-        nn_gemm_nn(context, patches, dy + (size_t)from * layer->outputs, W, maps * layer->places,
-                   layer->columns, layer->units);
+    const uint32_t most = block_maps(layer, pass->rows);
+    float *patches = patches_of(pass->context, layer, most);
+    (void)x;
+    memset(dx, 0, (size_t)pass->rows * layer->inputs * sizeof(*dx));
+    for (uint32_t from = 0; from < pass->rows; from += most) {
+        uint32_t maps = OCT_MIN(most, pass->rows - from);
+        nn_gemm_nn(pass->context, patches, dy + (size_t)from * layer->outputs, pass->W,
+                   maps * layer->places, layer->columns, layer->units);
         for (size_t m = 0; m < maps; m++) {
             map_fold(&w, dx + (from + m) * layer->inputs,
                      patches + m * layer->places * layer->columns);
         }
+        if (pass->then != NULL) {
+            pass->then(pass->arg, from, maps);
+        }
     }
 }
 
-void
-nn_conv_backward(nn_context *context, const nn_layer *layer, float *dW, float *dx, const float *dy,
-                 const float *x, const float *W, uint32_t rows)
-{
-    if (dW != NULL) {
-        // The patches are unfolded again, because those that forward left belong to the last block
-        // of rows only.
-        backward_weights(context, layer, dW, dy, x, rows);
-    }
-    if (dx != NULL) {
-        backward_inputs(context, layer, dx, dy, W, rows);
-    }
-}
+const nn_kind_ops nn_conv = {
+    .reserve = conv_reserve,
+    .forward = conv_forward,
+    .backward_weights = conv_backward_weights,
+    .backward_inputs = conv_backward_inputs,
+};

@@ -7,10 +7,17 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "nn/nn_conv.h"
 #include "nn/nn_gemm.h"
+#include "nn/nn_kind.h"
 
 #define CARVE_ALIGN 64 // a cache line, and the widest vector
+
+static const nn_kind_ops *const kinds[] = {
+    [POLICY_DENSE] = &nn_dense,
+    [POLICY_CONV] = &nn_conv,
+    [POLICY_MAX_POOL] = &nn_max_pool,
+    [POLICY_MEAN_POOL] = &nn_mean_pool,
+};
 
 float *
 nn_carver_floats(nn_carver *carver, size_t count)
@@ -91,6 +98,7 @@ nn_net_shape(nn_net *net, nn_context *context, const nn_shape *shape)
             .columns = policy_layer_columns(layer),
             .places = policy_layer_places(layer),
             .kind = layer->kind,
+            .ops = kinds[layer->kind],
             .conv = layer->conv,
             .at = policy_spec_layer(spec, l),
             .space = l % 2 == 0 ? NN_SPACE_EVEN : NN_SPACE_ODD,
@@ -102,11 +110,7 @@ nn_net_shape(nn_net *net, nn_context *context, const nn_shape *shape)
         // the other.
         (void)nn_net_rows(context, l, (size_t)rows_max * layer->outputs);
         (void)nn_net_rows(context, l + 1, (size_t)rows_max * layer->outputs);
-        if (layer->kind == POLICY_DENSE) {
-            nn_gemm_reserve(context, rows_max, layer->outputs, layer->inputs);
-        } else {
-            nn_conv_reserve(context, &net->layers[l], rows_max);
-        }
+        net->layers[l].ops->reserve(context, &net->layers[l], rows_max);
     }
 }
 
@@ -124,10 +128,8 @@ nn_net_carve_params(nn_net *net, nn_carver *carver)
     net->weights = net->param_count == net->weight_count ? net->fetched : NULL;
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
-        if (layer->kind == POLICY_DENSE) {
-            layer->panels.room = nn_gemm_panel_units(net->context, layer->outputs, layer->inputs);
-            layer->panels.units = (uint32_t *)(void *)nn_carver_floats(carver, layer->panels.room);
-        }
+        layer->panels.room = nn_gemm_panel_units(net->context, layer->units, layer->columns);
+        layer->panels.units = (uint32_t *)(void *)nn_carver_floats(carver, layer->panels.room);
     }
 }
 
@@ -282,7 +284,18 @@ typedef struct unfinished {
     const float *weights;
 } unfinished;
 
+// Applies a fused activation without a bias.
+static void
+activate(const nn_vec_ops *vec, policy_activation activation, float *y, size_t count)
+{
+    static const float zeros[512];
+    for (size_t at = 0; activation != POLICY_LINEAR && at < count; at += OCT_COUNTOF(zeros)) {
+        vec->bias[activation](y + at, zeros, 1, (uint32_t)OCT_MIN(count - at, OCT_COUNTOF(zeros)));
+    }
+}
+
 // Completes rows that hold W x: adds the bias, normalises, activates, and adds the block's inputs.
+// Rows of a pool are activated only.
 static void
 layer_finish(void *arg, uint32_t first, uint32_t rows)
 {
@@ -296,8 +309,10 @@ layer_finish(void *arg, uint32_t first, uint32_t rows)
         u->vec->bias_norm[layer->fused](y, normalised, layer->inverse_std + first, bias,
                                         u->weights + layer->at.gain, u->weights + layer->at.offset,
                                         rows, layer->units);
-    } else {
+    } else if (layer->units > 0) {
         u->vec->bias[layer->fused](y, bias, rows * layer->places, layer->units);
+    } else {
+        activate(u->vec, layer->fused, y, (size_t)rows * layer->outputs);
     }
     if (layer->fused != layer->activation) {
         u->vec->curve[layer->activation](y, layer->kept == NULL ? NULL : layer->kept + at,
@@ -330,7 +345,6 @@ nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
     const float *skip = NULL; // the inputs of the previous layer
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
-        const float *weight = net->weights + layer->at.weight;
         float *y = layer->y != NULL ? layer->y
                                     : nn_context_space(net->context, layer->space,
                                                        (size_t)rows * layer->outputs);
@@ -339,13 +353,14 @@ nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
                         .y = y,
                         .skip = layer->skip_end ? skip : NULL,
                         .weights = net->weights};
-        if (layer->kind == POLICY_CONV) {
-            nn_conv_forward(net->context, layer, y, x, weight, rows);
-            layer_finish(&u, 0, rows);
-        } else {
-            nn_gemm_nt_kept(net->context, y, x, weight, &layer->panels, rows, layer->outputs,
-                            layer->inputs, layer_finish, &u);
-        }
+        const nn_pass pass = {.context = net->context,
+                              .layer = layer,
+                              .W = net->weights + layer->at.weight,
+                              .panels = &layer->panels,
+                              .rows = rows,
+                              .then = layer_finish,
+                              .arg = &u};
+        layer->ops->forward(&pass, y, x);
         skip = x;
         x = y;
     }

@@ -38,13 +38,15 @@ typedef struct nn_layer {
     // for a dense layer, where units = outputs and columns = inputs; for a convolution, the number
     // of positions of the kernel.
     uint32_t units, columns, places;
+    // A pool has no units and no parameters.
     policy_layer_kind kind;
-    policy_conv conv;   // of POLICY_DENSE zero
-    policy_offsets at;  // of weight, bias, gain and offset in the weights
-    nn_panels panels;   // the packed weights; dense layers only
-    nn_space space;     // holds the outputs if y is NULL
-    float *y;           // [rows_max][outputs], after the activation; NULL: in space
-    float *normalised;  // [rows_max][outputs], layer_norm only; NULL: not kept
+    const struct nn_kind_ops *ops; // of the kind (nn_kind.h)
+    policy_conv conv;              // of POLICY_DENSE zero
+    policy_offsets at;             // of weight, bias, gain and offset in the weights
+    nn_panels panels;              // the packed weights
+    nn_space space;                // holds the outputs if y is NULL
+    float *y;                      // [rows_max][outputs], after the activation; NULL: in space
+    float *normalised;             // [rows_max][outputs], layer_norm only; NULL: not kept
     float *kept;        // [rows_max][outputs], the inputs of a curve; NULL: fused, or not kept
     float *inverse_std; // [rows_max], layer_norm only
 } nn_layer;

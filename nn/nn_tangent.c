@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
-#include "nn/nn_conv.h"
-#include "nn/nn_gemm.h"
+#include "nn/nn_kind.h"
 
 void
 nn_tangent_init(nn_tangent *tangent, const nn_tape *tape)
@@ -32,18 +31,6 @@ nn_tangent_fini(nn_tangent *tangent)
     *tangent = (nn_tangent){0};
 }
 
-// out[rows][outputs] = the layer's sums of x and W, without bias.
-static void
-layer_product(const nn_net *net, const nn_layer *layer, float *out, const float *x, const float *W,
-              uint32_t rows)
-{
-    if (layer->kind == POLICY_CONV) {
-        nn_conv_forward(net->context, layer, out, x, W, rows);
-    } else {
-        nn_gemm_nt(net->context, out, x, W, rows, layer->outputs, layer->inputs);
-    }
-}
-
 // dy at the input of the norm becomes the derivative at its output. With n = (x - mean) / deviation
 // and out = n gain + offset: dn = (dx - mean(dx) - n mean(n dx)) / deviation.
 static void
@@ -65,6 +52,34 @@ norm_forward(const nn_layer *layer, float *dy, const float *gain, const float *d
     }
 }
 
+// dy[rows][outputs] = the derivative of W x + b when W and b move along direction.
+static void
+weights_tangent(const nn_net *net, const nn_layer *layer, float *dy, const float *x,
+                const float *direction, uint32_t rows)
+{
+    const nn_pass pass = {
+        .context = net->context, .layer = layer, .W = direction + layer->at.weight, .rows = rows};
+    layer->ops->forward(&pass, dy, x);
+    net->vec->bias[POLICY_LINEAR](dy, direction + layer->at.bias, rows * layer->places,
+                                  layer->units);
+}
+
+// dy[rows][outputs] = the derivative of W x + b when x moves along dx.
+static void
+inputs_tangent(const nn_net *net, const nn_layer *layer, float *dy, const float *x, const float *dx,
+               uint32_t rows)
+{
+    const nn_pass pass = {.context = net->context,
+                          .layer = layer,
+                          .W = net->weights + layer->at.weight,
+                          .rows = rows};
+    if (layer->ops->tangent != NULL) {
+        layer->ops->tangent(&pass, dy, dx, x);
+    } else {
+        layer->ops->forward(&pass, dy, dx);
+    }
+}
+
 // Computes dy[rows][outputs] of a layer from dx, the derivative of its inputs. dx NULL: the inputs
 // do not depend on the weights.
 static void
@@ -73,15 +88,15 @@ layer_tangent(nn_tangent *tangent, const nn_layer *layer, float *dy, const float
 {
     const nn_net *net = &tangent->tape->net;
     const size_t count = (size_t)rows * layer->outputs;
-    layer_product(net, layer, dy, x, direction + layer->at.weight, rows);
-    if (dx != NULL) {
-        layer_product(net, layer, tangent->sum, dx, net->weights + layer->at.weight, rows);
-        for (size_t i = 0; i < count; i++) {
-            dy[i] += tangent->sum[i];
-        }
+    if (layer->units == 0) {
+        inputs_tangent(net, layer, dy, x, dx, rows);
+    } else {
+        weights_tangent(net, layer, dy, x, direction, rows);
     }
-    net->vec->bias[POLICY_LINEAR](dy, direction + layer->at.bias, rows * layer->places,
-                                  layer->units);
+    if (layer->units > 0 && dx != NULL) {
+        inputs_tangent(net, layer, tangent->sum, x, dx, rows);
+        net->vec->add(dy, tangent->sum, count);
+    }
     if (layer->layer_norm) {
         norm_forward(layer, dy, net->weights + layer->at.gain, direction + layer->at.gain,
                      direction + layer->at.offset, rows);

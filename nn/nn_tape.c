@@ -9,9 +9,9 @@
 //    it undoes the bypass of a block, the activation and the norm. It also adds the rows' sums to
 //    the gradient of bias, gain and offset.
 // 3. layer_gradient computes dW = dy^T x from the layer's inputs x, if the caller wants a gradient.
-// 4. layer_backward computes dx = dy W. The product passes each block of finished rows to
-//    layer_unfinish of the layer before, while the rows are still in a near cache. So step 2 of
-//    that layer is done when the product returns, and the loop continues with step 3.
+// 4. backward_inputs of the layer's kind (nn_kind.h) computes dx = dy W. It passes each block of
+//    finished rows to layer_unfinish of the layer before, while the rows are still in a near cache.
+//    So step 2 of that layer is done when it returns, and the loop continues with step 3.
 // 5. At the first layer dx is computed only if the caller wants it, in inputs_backward.
 //
 // Gradients between layers alternate between two spaces of the context. In a residual net the
@@ -27,8 +27,8 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "nn/nn_conv.h"
 #include "nn/nn_gemm.h"
+#include "nn/nn_kind.h"
 
 static void
 tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
@@ -154,7 +154,7 @@ layer_unfinish(void *arg, uint32_t first, uint32_t rows)
         vec->norm_backward[layer->fused](dy, &up->sums, y, layer->normalised + at,
                                          layer->inverse_std + first,
                                          up->net->weights + layer->at.gain, rows, layer->units);
-    } else if (up->gradient != NULL) {
+    } else if (up->gradient != NULL && layer->units > 0) {
         vec->backward_sums[layer->fused](dy, up->sums.db, y, rows * layer->places, layer->units);
     } else if (layer->fused != POLICY_LINEAR) {
         vec->backward[layer->fused](dy, y, (size_t)rows * layer->outputs);
@@ -168,43 +168,32 @@ layer_gradient(const nn_net *net, const nn_layer *layer, float *gradient, const 
                const float *x, uint32_t rows)
 {
     float *dW = gradient + layer->at.weight;
-    if (layer->kind == POLICY_CONV) {
-        nn_conv_backward(net->context, layer, dW, NULL, dy, x, NULL, rows);
-    } else {
-        nn_gemm_tn(net->context, dW, dy, x, layer->outputs, layer->inputs, rows);
+    const nn_pass pass = {.context = net->context, .layer = layer, .rows = rows};
+    if (layer->ops->backward_weights != NULL) {
+        layer->ops->backward_weights(&pass, dW, dy, x);
     }
     return net->vec->sum_of_squares(dW, layer->at.end - layer->at.weight);
 }
 
-// Computes dx of a layer from dy at W x + b. below is the layer that x comes from, NULL for the
-// first layer.
-static void
-layer_backward(const nn_net *net, const nn_layer *layer, float *dx, const float *dy, uint32_t rows,
-               upstream *below)
+// Returns the pass that computes dx of a layer from dy at W x + b.
+static nn_pass
+pass_back(const nn_net *net, const nn_layer *layer, uint32_t rows)
 {
-    const float *weight = net->weights + layer->at.weight;
-    if (layer->kind == POLICY_CONV) {
-        nn_conv_backward(net->context, layer, NULL, dx, dy, NULL, weight, rows);
-        if (below != NULL) {
-            layer_unfinish(below, 0, rows);
-        }
-    } else if (below != NULL) {
-        nn_gemm_nn_then(net->context, dx, dy, weight, rows, layer->inputs, layer->outputs,
-                        layer_unfinish, below);
-    } else {
-        nn_gemm_nn(net->context, dx, dy, weight, rows, layer->inputs, layer->outputs);
-    }
+    const float *W = net->weights + layer->at.weight;
+    return (nn_pass){.context = net->context, .layer = layer, .W = W, .rows = rows};
 }
 
 // Computes dx[rows][inputs - first] of a net's first layer, for its inputs from number first on. A
 // part of the columns is copied, because the product wants a dense matrix.
 static void
-inputs_backward(const nn_net *net, float *dx, const float *dy, uint32_t rows, uint32_t first)
+inputs_backward(const nn_tape *tape, float *dx, const float *dy, uint32_t rows, uint32_t first)
 {
+    const nn_net *net = &tape->net;
     const nn_layer *layer = &net->layers[0];
     const uint32_t count = layer->inputs - first;
     if (first == 0) {
-        layer_backward(net, layer, dx, dy, rows, NULL);
+        const nn_pass pass = pass_back(net, layer, rows);
+        layer->ops->backward_inputs(&pass, dx, dy, tape->x);
         return;
     }
     OCT_ASSERT(layer->kind == POLICY_DENSE && first < layer->inputs);
@@ -231,17 +220,20 @@ tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *d
     layer_unfinish(&up, 0, rows);
     for (uint32_t l = net->layer_count; l-- > 0;) {
         const nn_layer *layer = &net->layers[l];
+        const float *x = l > 0 ? net->layers[l - 1].y : tape->x;
         dy = up.dy;
         if (gradient != NULL) {
-            const float *x = l > 0 ? net->layers[l - 1].y : tape->x;
             squares += layer_gradient(net, layer, gradient, dy, x, rows);
         }
         if (l > 0) {
             float *below = nn_net_rows(net->context, l, (size_t)rows * layer->inputs);
             upstream_init(&up, tape, layer - 1, below, gradient);
-            layer_backward(net, layer, up.dy, dy, rows, &up);
+            nn_pass pass = pass_back(net, layer, rows);
+            pass.then = layer_unfinish;
+            pass.arg = &up;
+            layer->ops->backward_inputs(&pass, up.dy, dy, x);
         } else if (dx != NULL) {
-            inputs_backward(net, dx, dy, rows, first);
+            inputs_backward(tape, dx, dy, rows, first);
         }
     }
     return squares;

@@ -7,25 +7,16 @@
 #include "policy/policy_activate.h"
 #include "policy/policy_block.h"
 
-// Sets [*first, *end) to the part of a kernel at position p that is not on zeros around the map.
+// y[channels] = the pool over the rows span[0] and columns span[1] of the map.
 static void
-span_of(const policy_axis *axis, uint32_t p, uint32_t *first, uint32_t *end)
-{
-    uint32_t from = p * axis->stride;
-    *first = OCT_MAX(from, axis->before) - axis->before;
-    *end = OCT_MIN(from + axis->kernel - axis->before, axis->size);
-}
-
-// y[channels] = the pool over rows [span[0], span[1]) and columns [span[2], span[3]) of the map.
-static void
-cell_pool(const policy_layer *layer, const float *map, const uint32_t span[4], size_t channels,
+cell_pool(const policy_layer *layer, const float *map, const policy_span span[2], size_t channels,
           float *restrict y)
 {
     const size_t width = layer->conv.columns.size;
-    for (uint32_t i = span[0]; i < span[1]; i++) {
-        for (uint32_t j = span[2]; j < span[3]; j++) {
+    for (uint32_t i = span[0].first; i < span[0].end; i++) {
+        for (uint32_t j = span[1].first; j < span[1].end; j++) {
             const float *restrict x = map + (i * width + j) * channels;
-            if (i == span[0] && j == span[2]) {
+            if (i == span[0].first && j == span[1].first) {
                 memcpy(y, x, channels * sizeof(*y));
             } else if (layer->kind == POLICY_MAX_POOL) {
                 for (size_t c = 0; c < channels; c++) {
@@ -39,7 +30,7 @@ cell_pool(const policy_layer *layer, const float *map, const uint32_t span[4], s
         }
     }
     if (layer->kind == POLICY_MEAN_POOL) {
-        const float count = (float)((span[1] - span[0]) * (span[3] - span[2]));
+        const float count = (float)((span[0].end - span[0].first) * (span[1].end - span[1].first));
         for (size_t c = 0; c < channels; c++) {
             y[c] = y[c] / count;
         }
@@ -54,9 +45,8 @@ policy_pool_map(const policy_layer *layer, size_t lanes, const float *x, float *
     const uint32_t places = policy_layer_places(layer);
     const size_t channels = conv->channels * lanes;
     for (uint32_t place = 0; place < places; place++) {
-        uint32_t span[4];
-        span_of(&conv->rows, place / across, &span[0], &span[1]);
-        span_of(&conv->columns, place % across, &span[2], &span[3]);
+        const policy_span span[2] = {policy_axis_span(&conv->rows, place / across),
+                                     policy_axis_span(&conv->columns, place % across)};
         cell_pool(layer, x, span, channels, y + place * channels);
     }
 }

@@ -83,6 +83,20 @@ policy_axis_positions(const policy_axis *axis)
     return (axis->before + axis->size + axis->after - axis->kernel) / axis->stride + 1;
 }
 
+// Numbers [first, end) of an axis.
+typedef struct policy_span {
+    uint32_t first, end;
+} policy_span;
+
+// Returns the numbers of the map under the kernel at a position, without the zeros around the map.
+static inline policy_span
+policy_axis_span(const policy_axis *axis, uint32_t position)
+{
+    const uint32_t from = position * axis->stride, end = from + axis->kernel - axis->before;
+    return (policy_span){from > axis->before ? from - axis->before : 0,
+                         end < axis->size ? end : axis->size};
+}
+
 // The map that a convolution or a pool reads, and its kernel.
 typedef struct policy_conv {
     policy_axis rows, columns;

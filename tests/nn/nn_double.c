@@ -134,6 +134,52 @@ row_convolve_backward(nn_double *net, uint32_t l, const double *x, const double 
     }
 }
 
+// h[outputs] of one row before the activation, by the definition of a pool. Numbers under the
+// kernel are taken in order, and of equal numbers the first is the largest.
+static void
+row_pool(const policy_layer *layer, const double *x, double *h)
+{
+    const policy_conv *c = &layer->conv;
+    const uint32_t cells = c->rows.kernel * c->columns.kernel, C = c->channels;
+    for (uint32_t o = 0; o < layer->outputs; o++) {
+        double sum = 0, largest = -INFINITY, count = 0;
+        for (uint32_t cell = 0; cell < cells; cell++) {
+            long from = input_under(c, o / C, cell * C + o % C);
+            if (from >= 0) {
+                sum += x[from];
+                largest = fmax(largest, x[from]);
+                count++;
+            }
+        }
+        h[o] = layer->kind == POLICY_MAX_POOL ? largest : sum / count;
+    }
+}
+
+// The gradient g[outputs] at the results of a pool to below[inputs].
+static void
+row_pool_backward(const policy_layer *layer, const double *x, const double *g, double *below)
+{
+    const policy_conv *c = &layer->conv;
+    const uint32_t cells = c->rows.kernel * c->columns.kernel, C = c->channels;
+    for (uint32_t o = 0; o < layer->outputs; o++) {
+        long under[POLICY_KERNEL_MAX * POLICY_KERNEL_MAX], largest = -1;
+        uint32_t count = 0;
+        for (uint32_t cell = 0; cell < cells; cell++) {
+            long from = input_under(c, o / C, cell * C + o % C);
+            if (from >= 0) {
+                largest = largest < 0 || x[from] > x[largest] ? from : largest;
+                under[count++] = from;
+            }
+        }
+        for (uint32_t i = 0; layer->kind == POLICY_MEAN_POOL && i < count; i++) {
+            below[under[i]] += g[o] / count;
+        }
+        if (layer->kind == POLICY_MAX_POOL) {
+            below[largest] += g[o];
+        }
+    }
+}
+
 const double *
 nn_double_forward(nn_double *net, const float *x, uint32_t rows)
 {
@@ -148,6 +194,8 @@ nn_double_forward(nn_double *net, const float *x, uint32_t rows)
             double *h = net->h[l] + (size_t)row * O;
             if (layer->kind == POLICY_CONV) {
                 row_convolve(net, l, net->x[l] + (size_t)row * I, h);
+            } else if (policy_is_pool(layer->kind)) {
+                row_pool(layer, net->x[l] + (size_t)row * I, h);
             }
             for (uint32_t o = 0; layer->kind == POLICY_DENSE && o < O; o++) {
                 h[o] = net->params[at.bias + o];
@@ -203,15 +251,20 @@ row_backward(nn_double *net, uint32_t l, uint32_t row, double *g, double *below)
         row_norm_backward(net, l, row, g);
     }
     memset(below, 0, I * sizeof(*below));
+    const double *x = net->x[l] + (size_t)row * I;
     if (layer->kind == POLICY_CONV) {
-        row_convolve_backward(net, l, net->x[l] + (size_t)row * I, g, below);
+        row_convolve_backward(net, l, x, g, below);
+        return;
+    }
+    if (policy_is_pool(layer->kind)) {
+        row_pool_backward(layer, x, g, below);
         return;
     }
     for (uint32_t o = 0; o < O; o++) {
         net->gradient[at.bias + o] += g[o];
         for (uint32_t i = 0; i < I; i++) {
             size_t w = at.weight + (size_t)o * I + i;
-            net->gradient[w] += g[o] * net->x[l][(size_t)row * I + i];
+            net->gradient[w] += g[o] * x[i];
             below[i] += g[o] * net->params[w];
         }
     }

@@ -81,6 +81,58 @@ fixture_conv_spec(uint32_t height, uint32_t width, uint32_t channels, const uint
     return spec;
 }
 
+policy_spec
+fixture_words_spec(const uint32_t *shape, uint32_t rank, const char *text,
+                   policy_activation activation, uint32_t outputs)
+{
+    policy_spec spec = {
+        .env_id = "Fixture-v0",
+        .obs_dtype = POLICY_F32,
+        .obs_count = 1,
+        .obs_rank = rank,
+        .action_kind = POLICY_DISCRETE,
+        .action_count = outputs,
+        .head = POLICY_HEAD_VALUES,
+    };
+    for (uint32_t i = 0; i < rank; i++) {
+        spec.obs_shape[i] = shape[i];
+        spec.obs_count *= shape[i];
+    }
+    policy_words words;
+    oct_reason why = {""};
+    if (policy_words_parse(&words, text, &why) != OCT_OK ||
+        policy_spec_set_words(&spec, &words, activation, outputs, &why) != OCT_OK) {
+        fail_msg("%s: %s", text, why.text);
+    }
+    T_OK(policy_spec_check(&spec, NULL));
+    return spec;
+}
+
+policy_spec
+fixture_words_case(uint32_t i, policy_activation activation)
+{
+    static const struct {
+        uint32_t shape[3], rank;
+        const char *text;
+    } cases[FIXTURE_WORDS] = {
+        {{7, 6, 3}, 3, "conv 4 3x3/2"},
+        {{7, 6, 3}, 3, "conv 4 3x3/2+1, dense 5"},
+        {{5, 9, 2}, 3, "conv 3 2x4/1x2+1x0, conv 5 2x2"},
+        {{8, 8, 1}, 3, "conv 9 4x4/2+3, conv 2 1x1"},
+        {{6, 5, 2}, 3, "conv 3 1x5/3x1+0x4, dense 4"},
+        {{11, 4, 0}, 2, "conv 5 4/2+1, dense 3"},
+        {{11, 4, 0}, 2, "conv 17 3, pool 2/2, conv 3 2+1"},
+        {{7, 6, 3}, 3, "conv 4 3x3, pool 2x2/2, dense 5"},
+        {{7, 6, 3}, 3, "conv 4 3x3+1, pool 3x3/2+1, conv 3 2x2"},
+        {{7, 6, 3}, 3, "conv 4 2x2, mean 2x3/1x2+1x2, dense 5"},
+        {{6, 7, 2}, 3, "conv 70 2x2, pool 3x2/1 tanh, mean 2x2/3 silu, dense 3"},
+        {{6, 7, 2}, 3, "conv 3 2x2, mean 4x5/2+3 relu"},
+        {{6, 7, 2}, 3, "conv 5 3x3/3+2, pool 3x3+2 gelu, conv 4 2x2, pool 2x2 elu"},
+        {{9, 3, 0}, 2, "conv 6 3+1, mean 3/2+2 mish, dense 4 norm"},
+    };
+    return fixture_words_spec(cases[i].shape, cases[i].rank, cases[i].text, activation, 3);
+}
+
 float *
 fixture_floats(oct_rng *rng, size_t count, float low, float high)
 {

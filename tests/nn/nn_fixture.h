@@ -28,6 +28,16 @@ policy_spec fixture_conv_spec(uint32_t height, uint32_t width, uint32_t channels
                               const uint32_t *filters, uint32_t conv_count, uint32_t hidden,
                               policy_activation activation, uint32_t outputs);
 
+// Layers by their words (policy_words.h) over observations of shape[rank], then a linear layer of
+// outputs.
+policy_spec fixture_words_spec(const uint32_t *shape, uint32_t rank, const char *text,
+                               policy_activation activation, uint32_t outputs);
+
+// Networks of convolutions and pools with strides, zeros around maps, kernels that are not square,
+// sequences, and activations after pools; number i of a list that FIXTURE_WORDS ends.
+#define FIXTURE_WORDS 14
+policy_spec fixture_words_case(uint32_t i, policy_activation activation);
+
 // count numbers, uniform in [low, high).
 float *fixture_floats(oct_rng *rng, size_t count, float low, float high);
 

@@ -69,6 +69,9 @@ test_double_backward_equals_central_differences(void **state)
         check_differences(&rng, any_spec((policy_activation)a, 1));
         check_differences(&rng, any_spec((policy_activation)a, 2));
     }
+    for (uint32_t i = 0; i < FIXTURE_WORDS; i++) {
+        check_differences(&rng, fixture_words_case(i, POLICY_TANH));
+    }
 }
 
 // ---- fp32 against double
@@ -123,6 +126,9 @@ test_forward_and_backward_equal_double(void **state)
     for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
         check_double(&rng, any_spec((policy_activation)a, 1), 3);
         check_double(&rng, any_spec((policy_activation)a, 2), 5);
+        for (uint32_t i = 0; i < FIXTURE_WORDS; i++) {
+            check_double(&rng, fixture_words_case(i, (policy_activation)a), 3);
+        }
     }
     static const uint32_t sizes[] = {3, 4, 5, 7, 10, 17};
     for (size_t i = 0; i < OCT_COUNTOF(sizes); i++) {
@@ -143,6 +149,79 @@ test_rows_of_several_blocks_equal_double(void **state)
     oct_rng_init(&rng, 35, 0);
     check_double(&rng, any_spec(POLICY_TANH, 2), 130);
     check_double(&rng, any_spec(POLICY_TANH, 2), 242);
+    for (uint32_t i = 0; i < FIXTURE_WORDS; i++) {
+        check_double(&rng, fixture_words_case(i, POLICY_TANH), 200);
+    }
+}
+
+// The outputs of a row, and the gradient at its inputs, do not depend on the other rows of the
+// batch.
+static void
+check_single_rows(oct_rng *rng, policy_spec spec)
+{
+    enum { ROWS = 77 };
+    const size_t inputs = spec.obs_count, outputs = policy_spec_outputs(&spec);
+    float *x = fixture_floats(rng, ROWS * inputs, -1, 1), *dx = oct_alloc(ROWS * inputs * 4);
+    float *dy = fixture_floats(rng, ROWS * outputs, -1, 1), *one = oct_alloc(inputs * 4);
+    nn_tape tape, single;
+    nn_tape_init(&tape, fixture_context(), &spec, ROWS);
+    nn_tape_init(&single, fixture_context(), &spec, 1);
+    nn_net_randomise(&tape.net, rng);
+    nn_net_polyak(&single.net, &tape.net, 1);
+    float *last = oct_alloc(ROWS * outputs * sizeof(*last));
+    memcpy(last, dy, ROWS * outputs * sizeof(*last));
+    const float *y = nn_tape_forward(&tape, x, ROWS);
+    (void)nn_tape_backward(&tape, last, ROWS, NULL, dx);
+    for (size_t r = 0; r < ROWS; r++) {
+        const float *own = nn_tape_forward(&single, x + r * inputs, 1);
+        for (size_t i = 0; i < outputs; i++) {
+            T_NEAR((double)own[i], (double)y[r * outputs + i], 1e-6, 1e-6);
+        }
+        (void)nn_tape_backward(&single, dy + r * outputs, 1, NULL, one);
+        for (size_t i = 0; i < inputs; i++) {
+            T_NEAR((double)one[i], (double)dx[r * inputs + i], 1e-6, 1e-6);
+        }
+    }
+    nn_tape_fini(&tape);
+    nn_tape_fini(&single);
+    free(x);
+    free(dx);
+    free(dy);
+    free(one);
+    free(last);
+}
+
+static void
+test_rows_alone_give_the_same(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 36, 0);
+    for (uint32_t i = 0; i < FIXTURE_WORDS; i++) {
+        check_single_rows(&rng, fixture_words_case(i, POLICY_RELU));
+    }
+}
+
+// Equal numbers under a kernel: the first receives the whole gradient. Zeros around the map do not
+// count, even where all numbers are negative.
+static void
+test_of_equal_numbers_the_first_is_the_largest(void **state)
+{
+    (void)state;
+    policy_spec spec =
+        fixture_words_spec((uint32_t[]){3, 3, 1}, 3, "conv 1 1x1, pool 2x2/2+1", POLICY_LINEAR, 1);
+    const float x[9] = {-5, -5, -5, -2, -2, -2, -2, -2, -3};
+    nn_tape tape;
+    nn_tape_init(&tape, fixture_context(), &spec, 1);
+    // The weight and bias of the convolution, then the dense layer's weights and bias.
+    memcpy(tape.net.params, (float[]){1, 0, 1, 10, 100, 1000, 0}, 7 * sizeof(float));
+    const float *y = nn_tape_forward(&tape, x, 1);
+    assert_true(y[0] == -5 - 50 - 200 - 2000);
+    float dy = 1, dx[9];
+    (void)nn_tape_backward(&tape, &dy, 1, NULL, dx);
+    const float want[9] = {1, 10, 0, 100, 1000, 0, 0, 0, 0};
+    assert_memory_equal(dx, want, sizeof(want));
+    nn_tape_fini(&tape);
 }
 
 // A target network has no tape: the same bits from two buffers by turns.
@@ -152,29 +231,32 @@ test_a_net_without_tape_gives_the_same(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 33, 0);
-    policy_spec spec = any_spec(POLICY_RELU, 2);
-    float *x = fixture_floats(&rng, 6 * (size_t)spec.obs_count, -1, 1);
-    nn_net net;
-    nn_tape tape;
-    nn_net_init(&net, fixture_context(), &spec, 6);
-    nn_tape_init(&tape, fixture_context(), &spec, 6);
-    nn_net_randomise(&net, &rng);
-    nn_net_polyak(&tape.net, &net, 1);
-    const float *y = nn_net_forward(&net, x, 6);
-    assert_memory_equal(nn_tape_forward(&tape, x, 6), y, 6 * 3 * sizeof(float));
-    nn_tape_fini(&tape);
-    nn_net_fini(&net);
-    free(x);
+    for (uint32_t i = 0; i < FIXTURE_WORDS; i++) {
+        policy_spec spec = fixture_words_case(i, (policy_activation)(i % POLICY_ACTIVATION_COUNT));
+        float *x = fixture_floats(&rng, 6 * (size_t)spec.obs_count, -1, 1);
+        nn_net net;
+        nn_tape tape;
+        nn_net_init(&net, fixture_context(), &spec, 6);
+        nn_tape_init(&tape, fixture_context(), &spec, 6);
+        nn_net_randomise(&net, &rng);
+        nn_net_polyak(&tape.net, &net, 1);
+        const float *y = nn_net_forward(&net, x, 6);
+        assert_memory_equal(nn_tape_forward(&tape, x, 6), y, 6 * 3 * sizeof(float));
+        nn_tape_fini(&tape);
+        nn_net_fini(&net);
+        free(x);
+    }
 }
 
 // Contract 2: the network of a policy in fp32 is the learner's, on all instructions.
 static void
-check_policy(policy_activation activation)
+check_policy(policy_spec spec)
 {
-    const uint32_t rows = 37;
+    enum { ROWS = 37 };
+    const uint32_t rows = ROWS;
+    const size_t outputs = rows * policy_spec_outputs(&spec);
     oct_rng rng;
     oct_rng_init(&rng, 34, 0);
-    policy_spec spec = fixture_conv_spec(10, 10, 6, (uint32_t[]){16, 5}, 2, 128, activation, 6);
     float *x = fixture_floats(&rng, rows * (size_t)spec.obs_count, -1, 1);
     nn_net net;
     nn_net_init(&net, fixture_context(), &spec, rows);
@@ -186,14 +268,19 @@ check_policy(policy_activation activation)
         policy_offsets at = policy_spec_layer(&spec, l);
         memcpy(image->weights[l], net.params + at.weight, (at.bias - at.weight) * sizeof(float));
         memcpy(image->bias[l], net.params + at.bias, (at.gain - at.bias) * sizeof(float));
+        if (spec.layers[l].layer_norm) {
+            size_t bytes = (at.offset - at.gain) * sizeof(float);
+            memcpy(image->gain[l], net.params + at.gain, bytes);
+            memcpy(image->offset[l], net.params + at.offset, bytes);
+        }
     }
     policy_scratch *scratch = policy_scratch_create(&spec, rows);
     for (int isa = POLICY_ISA_REF; isa <= POLICY_ISA_NEON; isa++) {
         policy_net *policy;
-        float y[37 * 6];
+        float y[ROWS * 6];
         if (policy_net_create(&policy, image, (policy_isa)isa) == OCT_OK) {
             policy_forward(policy, scratch, x, spec.obs_count * sizeof(float), rows, y);
-            for (size_t i = 0; i < OCT_COUNTOF(y); i++) {
+            for (size_t i = 0; i < outputs; i++) {
                 T_NEAR(y[i], want[i], 1e-6, 1e-6);
             }
             policy_net_destroy(policy);
@@ -210,8 +297,13 @@ test_policies_compute_the_learners_forward(void **state)
 {
     (void)state;
     for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
-        check_policy((policy_activation)a);
+        check_policy(
+            fixture_conv_spec(10, 10, 6, (uint32_t[]){16, 5}, 2, 128, (policy_activation)a, 6));
     }
+    for (uint32_t i = 0; i < FIXTURE_WORDS; i++) {
+        check_policy(fixture_words_case(i, (policy_activation)(i % POLICY_ACTIVATION_COUNT)));
+    }
+    check_policy(fixture_words_spec((uint32_t[]){36, 36, 4}, 3, "nature", POLICY_RELU, 6));
 }
 
 // ---- numpy
@@ -282,6 +374,8 @@ main(int argc, char **argv)
         cmocka_unit_test(test_double_backward_equals_central_differences),
         cmocka_unit_test(test_forward_and_backward_equal_double),
         cmocka_unit_test(test_rows_of_several_blocks_equal_double),
+        cmocka_unit_test(test_rows_alone_give_the_same),
+        cmocka_unit_test(test_of_equal_numbers_the_first_is_the_largest),
         cmocka_unit_test(test_a_net_without_tape_gives_the_same),
         cmocka_unit_test(test_policies_compute_the_learners_forward),
         cmocka_unit_test(test_forward_and_backward_equal_numpy),

@@ -256,6 +256,28 @@ test_randomise_repeats_with_the_seed(void **state)
     }
 }
 
+// Layers without parameters draw nothing, and the layers around them get all that they would get.
+static void
+test_pools_have_no_first_weights(void **state)
+{
+    (void)state;
+    policy_spec spec = fixture_words_spec((uint32_t[]){6, 6, 2}, 3,
+                                          "conv 4 2x2, pool 2x2/2 tanh, mean 2x2", POLICY_RELU, 3);
+    nn_net net;
+    oct_rng rng;
+    oct_rng_init(&rng, 6, 0);
+    nn_net_init(&net, fixture_context(), &spec, 1);
+    assert_int_equal(net.param_count, 4 * 8 + 4 + 3 * 4 + 3);
+    for (int orthogonal = 0; orthogonal < 2; orthogonal++) {
+        orthogonal ? nn_net_orthogonalise(&net, &rng, 1, 1) : nn_net_randomise(&net, &rng);
+        for (size_t i = 0; i < net.param_count; i++) {
+            const bool is_bias = (i >= 32 && i < 36) || i >= 48;
+            assert_true(isfinite(net.params[i]) && (net.params[i] == 0) == is_bias);
+        }
+    }
+    nn_net_fini(&net);
+}
+
 static void
 test_follow_copies_or_averages(void **state)
 {
@@ -291,6 +313,7 @@ main(void)
         cmocka_unit_test(test_forward_equals_double_at_awkward_sizes),
         cmocka_unit_test(test_randomise_cuts_at_two_deviations),
         cmocka_unit_test(test_randomise_repeats_with_the_seed),
+        cmocka_unit_test(test_pools_have_no_first_weights),
         cmocka_unit_test(test_follow_copies_or_averages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,6 @@
 // noise.
 #include <stdlib.h>
 
-#include "common/oct_reason.h"
 #include "nn/nn_net.h"
 #include "nn/nn_reparam.h"
 #include "tests/nn/nn_fixture.h"
@@ -264,45 +263,27 @@ test_deviations_begin_by_the_number_of_inputs(void **state)
     trial_free(&t);
 }
 
-static policy_spec
-conv_spec(void)
-{
-    policy_spec spec = {
-        .env_id = "Fixture-v0",
-        .obs_dtype = POLICY_U8,
-        .obs_count = 5 * 6 * 2,
-        .obs_rank = 3,
-        .obs_shape = {5, 6, 2},
-        .action_kind = POLICY_DISCRETE,
-        .action_count = 3,
-        .head = POLICY_HEAD_ATOMS,
-        .atoms = 4,
-        .value_min = 0,
-        .value_max = 1,
-    };
-    const uint32_t filters[] = {3}, hidden[] = {8};
-    policy_words words;
-    T_OK(policy_words_short(&words, filters, 1, hidden, 1, NULL));
-    T_OK(policy_spec_set_words(&spec, &words, POLICY_RELU, 12, NULL));
-    return spec;
-}
-
 static void
-test_convolutions_have_no_noise(void **state)
+test_convolutions_and_pools_have_no_noise(void **state)
 {
     (void)state;
-    policy_spec spec = conv_spec();
-    for (int dueling = 0; dueling < 2; dueling++) {
+    for (int i = 0; i < 4; i++) {
+        const char *words = i / 2 == 0 ? "conv 3 3x3, dense 8" : "conv 3 2x2, pool 2x2/2, dense 8";
+        policy_spec spec = fixture_words_spec((uint32_t[]){5, 6, 2}, 3, words, POLICY_RELU, 12);
+        spec.head = POLICY_HEAD_ATOMS;
+        spec.action_count = 3;
+        spec.atoms = 4;
+        spec.value_max = 1;
         trial t;
-        trial_make(&t, &spec, dueling, true);
+        trial_make(&t, &spec, i % 2 == 1, true);
         float *gradient = random_floats(&t.rng, t.map.weight_count);
         float *back = random_floats(&t.rng, t.map.param_count);
         size_t end = policy_spec_layer(&spec, 0).end;
         nn_reparam_map(&t.map, t.weights, t.params, t.noise);
         nn_reparam_back(&t.map, back, gradient, t.noise);
         assert_memory_equal(t.weights, t.params, end * sizeof(float));
-        for (size_t i = 0; i < end; i++) {
-            assert_true(back[t.map.mean_count + i] == 0.0f);
+        for (size_t k = 0; k < end; k++) {
+            assert_true(back[t.map.mean_count + k] == 0.0f);
         }
         assert_true(t.weights[end] != t.params[end]);
         T_NEAR(dot(t.weights, gradient, t.map.weight_count), dot(t.params, back, t.map.param_count),
@@ -320,7 +301,7 @@ main(void)
         cmocka_unit_test(test_back_is_the_transpose_of_map),
         cmocka_unit_test(test_the_last_layer_is_value_plus_advantage_less_its_mean),
         cmocka_unit_test(test_noise_is_the_outer_product_of_inputs_and_outputs),
-        cmocka_unit_test(test_convolutions_have_no_noise),
+        cmocka_unit_test(test_convolutions_and_pools_have_no_noise),
         cmocka_unit_test(test_without_noise_the_means_come_out),
         cmocka_unit_test(test_streams_of_a_noisy_layer_have_noise_of_their_own),
         cmocka_unit_test(test_noise_has_the_moments_of_its_definition),

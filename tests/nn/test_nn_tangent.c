@@ -111,6 +111,9 @@ test_convolutions_equal_central_differences(void **state)
             check_differences(&rng, fixture_conv_spec(6, 7, 2, (uint32_t[]){5, 3}, convs, 8,
                                                       (policy_activation)a, 4));
         }
+        for (uint32_t i = 0; i < FIXTURE_WORDS; i++) {
+            check_differences(&rng, fixture_words_case(i, (policy_activation)a));
+        }
     }
 }
 
@@ -121,23 +124,23 @@ test_backward_is_its_transpose(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
-    for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
-        policy_spec spec =
-            a % 2 == 0 ? fixture_spec(4, (uint32_t[]){8, 7}, 2, (policy_activation)a,
-                                      FIXTURE_FIRST_NORM, 3)
-                       : fixture_conv_spec(5, 4, 3, (uint32_t[]){4}, 1, 6, (policy_activation)a, 3);
+    for (uint32_t i = 0; i < POLICY_ACTIVATION_COUNT * (FIXTURE_WORDS + 1u); i++) {
+        const policy_activation a = (policy_activation)(i / (FIXTURE_WORDS + 1u));
+        policy_spec spec = i % (FIXTURE_WORDS + 1u) == FIXTURE_WORDS
+                               ? fixture_spec(4, (uint32_t[]){8, 7}, 2, a, FIXTURE_FIRST_NORM, 3)
+                               : fixture_words_case(i % (FIXTURE_WORDS + 1u), a);
         problem p = problem_make(&rng, spec);
         const float *dy = problem_begin(&p);
         float *u = fixture_floats(&rng, ROWS * p.outputs, -1, 1);
         float *gradient = oct_alloc(p.params * sizeof(*gradient));
         double forward = 0, backward = 0, size = 0;
-        for (size_t i = 0; i < ROWS * p.outputs; i++) {
-            forward += (double)u[i] * (double)dy[i];
-            size += fabs((double)u[i] * (double)dy[i]);
+        for (size_t k = 0; k < ROWS * p.outputs; k++) {
+            forward += (double)u[k] * (double)dy[k];
+            size += fabs((double)u[k] * (double)dy[k]);
         }
         (void)nn_tape_backward(&p.tape, u, ROWS, gradient, NULL);
-        for (size_t i = 0; i < p.params; i++) {
-            backward += (double)gradient[i] * (double)p.direction[i];
+        for (size_t k = 0; k < p.params; k++) {
+            backward += (double)gradient[k] * (double)p.direction[k];
         }
         T_NEAR(forward, backward, 1e-5 * size, 0);
         free(u);
