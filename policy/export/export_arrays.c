@@ -176,7 +176,9 @@ export_arrays_write(FILE *out, const policy_image *image, const char *name, bool
         floats_write(w, "inverse", 0, w->image->obs_inverse_std, spec->obs_count);
     }
     for (uint32_t l = 0; l < spec->layer_count; l++) {
-        layer_arrays_write(w, l);
+        if (!policy_is_pool(spec->layers[l].kind)) {
+            layer_arrays_write(w, l);
+        }
     }
     if (spec->action_kind == POLICY_BOX) {
         bounds_write(w, "low", spec->action_low, spec->action_count);

@@ -169,42 +169,69 @@ products_call_write(FILE *out, const policy_image *image, uint32_t l, const char
     (void)fprintf(out, "policy_b%u, %s, scale, %u, %u, %s);\n", l, from, columns, rows, to);
 }
 
-// Writes a convolution: a loop that makes the same call for each output position.
+// Returns true if layer l computes codes of its inputs first.
+static bool
+is_quantized(const policy_image *image, uint32_t l)
+{
+    return policy_is_integer(image->precision) && !policy_is_pool(image->spec.layers[l].kind);
+}
+
+// Returns true if the outputs of layer l are in work->x instead of work->y. A layer quantises its
+// whole input before it writes an output, so both may be in one buffer.
+static bool
+is_in_x(const policy_image *image, uint32_t l, bool are_inputs_in_x)
+{
+    return is_quantized(image, l) || !are_inputs_in_x;
+}
+
+static void
+axis_write(FILE *out, const policy_axis *axis)
+{
+    (void)fprintf(out, "{%u, %u, %u, %u}, ", axis->size, axis->kernel, axis->stride, axis->before);
+}
+
+// Writes a convolution or a pool: a loop over the output positions.
 static void
 places_write(FILE *out, const policy_image *image, uint32_t l, const char *from, const char *to)
 {
     const policy_layer *layer = &image->spec.layers[l];
     const policy_conv *conv = &layer->conv;
-    uint32_t across = policy_axis_positions(&conv->columns);
+    bool is_pool = policy_is_pool(layer->kind);
+    const char *type = policy_is_integer(image->precision) ? "int16_t" : "float";
     char place[64];
     (void)snprintf(place, sizeof(place), "%s + at * %u", to, conv->filters);
     (void)fprintf(out,
-                  "    for (uint32_t at = 0; at < %u; at++) {\n"
-                  "        export_patch_%s(%s + (at / %u * %u + at %% %u) * %u, %u, %u, %u, "
-                  "work->p);\n    ",
-                  policy_layer_places(layer),
-                  policy_is_integer(image->precision) ? "codes" : "floats", from, across,
-                  conv->columns.size, across, conv->channels, conv->rows.kernel,
-                  conv->columns.kernel * conv->channels, conv->columns.size * conv->channels);
-    products_call_write(out, image, l, "work->p", place);
+                  "    for (uint32_t at = 0; at < %u; at++) {\n        const export_map map = {",
+                  policy_layer_places(layer));
+    axis_write(out, &conv->rows);
+    axis_write(out, &conv->columns);
+    (void)fprintf(out, "%u, ", policy_axis_positions(&conv->columns));
+    if (is_pool) {
+        (void)fprintf(out, "%u};\n        export_%s_pool(&map, at, %s, %s);\n", conv->channels,
+                      layer->kind == POLICY_MAX_POOL ? "max" : "mean", from, place);
+    } else {
+        (void)fprintf(out, "%u * sizeof(%s)};\n        export_patch(&map, at, %s, work->p);\n    ",
+                      conv->channels, type, from);
+        products_call_write(out, image, l, "work->p", place);
+    }
     (void)fprintf(out, "    }\n");
 }
 
-// Writes the quantisation and the product of layer l.
+// Writes the quantisation and the product of layer l, or its pool.
 static void
 layer_call_write(FILE *out, const policy_image *image, uint32_t l, const char *from, const char *to)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    if (policy_is_integer(image->precision)) {
+    if (is_quantized(image, l)) {
         bool is_relu = l > 0 && layer[-1].activation == POLICY_RELU;
         (void)fprintf(out, "    scale = export_quantize%s(%s, %u, work->q);\n",
                       is_relu ? "_relu" : "", from, layer->inputs);
         from = "work->q";
     }
-    if (layer->kind == POLICY_CONV) {
-        places_write(out, image, l, from, to);
-    } else {
+    if (layer->kind == POLICY_DENSE) {
         products_call_write(out, image, l, from, to);
+    } else {
+        places_write(out, image, l, from, to);
     }
 }
 
@@ -221,8 +248,7 @@ layer_calls_write(FILE *out, const policy_image *image, uint32_t l, const char *
     }
     // No call for a ReLU before quantised inputs: export_quantize_relu gives the codes of relu(y).
     bool is_last = l + 1 == image->spec.layer_count;
-    bool is_in_codes =
-        layer->activation == POLICY_RELU && policy_is_integer(image->precision) && !is_last;
+    bool is_in_codes = layer->activation == POLICY_RELU && !is_last && is_quantized(image, l + 1);
     if (layer->activation != POLICY_LINEAR && !is_in_codes) {
         (void)fprintf(out,
                       "    for (uint32_t i = 0; i < %u; i++) {\n"
@@ -264,8 +290,7 @@ forward_write(FILE *out, const policy_image *image)
                       spec->obs_count);
     }
     for (uint32_t l = 0; l < spec->layer_count; l++) {
-        // A layer quantises its whole input before it writes an output, so one buffer is enough.
-        to = !is_integer && strcmp(from, "work->x") == 0 ? "work->y" : "work->x";
+        to = is_in_x(image, l, strcmp(from, "work->x") == 0) ? "work->x" : "work->y";
         layer_calls_write(out, image, l, from, to);
         from = to;
     }
@@ -419,10 +444,10 @@ work_rows_of(const policy_image *image)
     work_rows rows = {.x = in_x ? spec->obs_count : 0};
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
-        in_x = policy_is_integer(image->precision) || !in_x;
+        in_x = is_in_x(image, l, in_x);
         uint32_t *row = in_x ? &rows.x : &rows.y;
         *row = OCT_MAX(*row, layer->outputs);
-        rows.q = policy_is_integer(image->precision) ? OCT_MAX(rows.q, layer->inputs) : 0;
+        rows.q = is_quantized(image, l) ? OCT_MAX(rows.q, layer->inputs) : rows.q;
         if (layer->kind == POLICY_CONV) {
             rows.p = OCT_MAX(rows.p, policy_layer_columns(layer));
         }

@@ -213,8 +213,8 @@ weights_transposed(const onnx *o, const policy_layer *layer, const void *from, s
     return name;
 }
 
-// Adds weights of size bytes each, transposed from [filters][kernel][kernel][channels] to
-// [filters][channels][kernel][kernel] for Conv.
+// Adds weights of size bytes each, transposed from [filters][rows][columns][channels] to
+// [filters][channels][rows][columns] for Conv.
 static const char *
 kernels_transposed(const onnx *o, const policy_conv *conv, const void *from, size_t size,
                    export_dtype dtype)
@@ -265,20 +265,96 @@ dequantize(const onnx *o, const char *codes, export_dtype dtype)
                export_graph_tensor(o->graph, dtype, &zero, NULL, 0));
 }
 
-// Adds W x: [batch][outputs], or for a convolution [batch][positions][filters]. Conv reads maps
-// with channels first, and policies have channels last.
+// Adds the kernel, stride and padding of the last operation.
+static void
+kernel_attributes(const onnx *o, const policy_conv *conv)
+{
+    const policy_axis *rows = &conv->rows, *columns = &conv->columns;
+    const int64_t pads[4] = {rows->before, columns->before, rows->after, columns->after};
+    export_graph_ints(o->graph, "kernel_shape", (const int64_t[]){rows->kernel, columns->kernel},
+                      2);
+    export_graph_ints(o->graph, "strides", (const int64_t[]){rows->stride, columns->stride}, 2);
+    export_graph_ints(o->graph, "pads", pads, 4);
+}
+
+// Adds Conv with these weights, or MaxPool if they are NULL: [batch][positions][filters]. Both read
+// maps with channels first, and policies have channels last.
 static const char *
-products(const onnx *o, const policy_layer *layer, const char *x, const char *weights)
+map_op(const onnx *o, const policy_layer *layer, const char *x, const char *weights)
 {
     static const int64_t first[4] = {0, 3, 1, 2}, last[4] = {0, 2, 3, 1};
     const policy_conv *conv = &layer->conv;
-    if (layer->kind != POLICY_CONV) {
-        return op2(o, "MatMul", x, weights);
-    }
     const int64_t map[4] = {-1, conv->rows.size, conv->columns.size, conv->channels};
     const int64_t places[3] = {-1, policy_layer_places(layer), conv->filters};
     x = transpose(o, reshape(o, x, map, 4), first);
-    return reshape(o, transpose(o, op2(o, "Conv", x, weights), last), places, 3);
+    x = op2(o, weights != NULL ? "Conv" : "MaxPool", x, weights);
+    kernel_attributes(o, conv);
+    return reshape(o, transpose(o, x, last), places, 3);
+}
+
+// Adds W x: [batch][outputs], or for a convolution [batch][positions][filters].
+static const char *
+products(const onnx *o, const policy_layer *layer, const char *x, const char *weights)
+{
+    return layer->kind == POLICY_CONV ? map_op(o, layer, x, weights) : op2(o, "MatMul", x, weights);
+}
+
+// Adds the numbers of map [batch][rows][columns][channels] that are under number i, j of the kernel
+// at every position.
+static const char *
+map_slice(const onnx *o, const policy_conv *conv, const char *map, const int64_t from[2])
+{
+    const policy_axis *axes[2] = {&conv->rows, &conv->columns};
+    const int64_t dims[1] = {2}, which[2] = {1, 2};
+    int64_t ends[2], steps[2];
+    for (int i = 0; i < 2; i++) {
+        steps[i] = axes[i]->stride;
+        ends[i] = from[i] + (policy_axis_positions(axes[i]) - 1) * steps[i] + 1;
+    }
+    const char *const inputs[] = {map,
+                                  export_graph_tensor(o->graph, EXPORT_S64, from, dims, 1),
+                                  export_graph_tensor(o->graph, EXPORT_S64, ends, dims, 1),
+                                  export_graph_tensor(o->graph, EXPORT_S64, which, dims, 1),
+                                  export_graph_tensor(o->graph, EXPORT_S64, steps, dims, 1),
+                                  NULL};
+    return export_graph_op(o->graph, "Slice", inputs, NULL);
+}
+
+// Returns how many numbers of the map are under the kernel at position p.
+static uint32_t
+axis_count(const policy_axis *axis, uint32_t p)
+{
+    uint32_t from = p * axis->stride;
+    return OCT_MIN(from + axis->kernel, axis->before + axis->size) - OCT_MAX(from, axis->before);
+}
+
+// Adds a mean pool as sums in the order of policy_pool.c: AveragePool may add in another order.
+static const char *
+mean_pool(const onnx *o, const policy_conv *conv, const char *x)
+{
+    const policy_axis *rows = &conv->rows, *columns = &conv->columns;
+    const uint32_t down = policy_axis_positions(rows), across = policy_axis_positions(columns);
+    const int64_t map[4] = {-1, rows->size, columns->size, conv->channels};
+    const int64_t pads[8] = {0, rows->before, columns->before, 0,
+                             0, rows->after,  columns->after,  0};
+    const int64_t dims[1] = {8}, places[3] = {down, across, 1};
+    x = reshape(o, x, map, 4);
+    if (policy_has_zeros(conv)) {
+        x = op2(o, "Pad", x, export_graph_tensor(o->graph, EXPORT_S64, pads, dims, 1));
+    }
+    const char *sum = NULL;
+    for (uint32_t i = 0; i < rows->kernel * columns->kernel; i++) {
+        const int64_t from[2] = {i / columns->kernel, i % columns->kernel};
+        const char *part = map_slice(o, conv, x, from);
+        sum = sum == NULL ? part : op2(o, "Add", sum, part);
+    }
+    float *counts = oct_alloc((size_t)down * across * sizeof(*counts));
+    for (uint32_t i = 0; i < down * across; i++) {
+        counts[i] = (float)(axis_count(rows, i / across) * axis_count(columns, i % across));
+    }
+    sum = op2(o, "Div", sum, export_graph_tensor(o->graph, EXPORT_F32, counts, places, 3));
+    free(counts);
+    return sum;
 }
 
 // Adds policy_round as a float: INT32_MIN for NaN and numbers out of range.
@@ -337,12 +413,18 @@ static const char *
 layer_of(const onnx *o, uint32_t l, const char *x)
 {
     const policy_layer *layer = &o->image->spec.layers[l];
-    bool is_integer = policy_is_integer(o->image->precision);
-    x = is_integer ? products_integer(o, l, x) : products_float(o, l, x);
-    x = op2(o, "Add", x, row_of_floats(o, o->image->bias[l], policy_layer_rows(layer)));
-    x = activate(o, layer->activation, layer->layer_norm ? layer_norm(o, l, x) : x);
     const int64_t row[2] = {-1, layer->outputs};
-    return layer->kind == POLICY_CONV ? reshape(o, x, row, 2) : x;
+    if (layer->kind == POLICY_MAX_POOL) {
+        x = map_op(o, layer, x, NULL);
+    } else if (layer->kind == POLICY_MEAN_POOL) {
+        x = mean_pool(o, &layer->conv, x);
+    } else {
+        bool is_integer = policy_is_integer(o->image->precision);
+        x = is_integer ? products_integer(o, l, x) : products_float(o, l, x);
+        x = op2(o, "Add", x, row_of_floats(o, o->image->bias[l], policy_layer_rows(layer)));
+    }
+    x = activate(o, layer->activation, layer->layer_norm ? layer_norm(o, l, x) : x);
+    return layer->kind == POLICY_DENSE ? x : reshape(o, x, row, 2);
 }
 
 // ---- heads

@@ -242,22 +242,4 @@ export_dense_fp16(const uint16_t *w, const float *bias, const float *x, uint32_t
     }
 }
 
-// Copies the inputs of one position of a convolution: rows of its kernel, run numbers each, which
-// are line numbers apart in the map.
-static inline void
-export_patch_codes(const int16_t *map, uint32_t rows, uint32_t run, uint32_t line, int16_t *patch)
-{
-    for (uint32_t k = 0; k < rows; k++) {
-        memcpy(patch + k * run, map + k * line, run * sizeof(int16_t));
-    }
-}
-
-static inline void
-export_patch_floats(const float *map, uint32_t rows, uint32_t run, uint32_t line, float *patch)
-{
-    for (uint32_t k = 0; k < rows; k++) {
-        memcpy(patch + k * run, map + k * line, run * sizeof(float));
-    }
-}
-
 #endif // POLICY_EXPORT_EXPORT_PRODUCTS_H

@@ -9,10 +9,10 @@
 #include "policy/policy_math.h"
 
 // The functions of an exported header: C99, no allocation, no state. The build divides this file,
-// export_codes.h, export_products.h, export_probe.h, policy_math.h, policy_draw.h and policy_half.h
-// into their functions (export_parts.py), and export_c99.c writes those that a policy needs into
-// its header, with the policy's name. So this is the source that runs on the robot, and it is
-// compiled and checked here like any other source.
+// export_codes.h, export_products.h, export_maps.h, export_probe.h, policy_math.h, policy_draw.h
+// and policy_half.h into their functions (export_parts.py), and export_c99.c writes those that a
+// policy needs into its header, with the policy's name. So this is the source that runs on the
+// robot, and it is compiled and checked here like any other source.
 //
 // Bits (contract 3): integer sums are exact in any order. Codes are stored minus their zero point,
 // so that no sum of the weights has to be subtracted afterwards; the result is the same integer. An

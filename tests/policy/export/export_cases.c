@@ -26,8 +26,8 @@
 
 #define RAW_ROWS 2000 // of .obs, .out and .act
 
-// widths: observation, hidden layers, outputs; 0 ends them. With a map (rows, columns, channels,
-// side of the kernel) convolutions of so many filters come first, and widths[0] is not read.
+// widths: observation, hidden layers, outputs; 0 ends them. With layers (policy_words.h) over a map
+// of rows, columns and channels, widths[0] is the count of outputs.
 typedef struct export_case {
     const char *name;
     policy_precision precision;
@@ -43,8 +43,8 @@ typedef struct export_case {
     bool state_deviation;
     uint32_t atoms;
     uint32_t widths[6];
-    uint32_t map[4];
-    uint32_t filters[2];
+    uint32_t map[3];
+    const char *layers;
 } export_case;
 
 static const export_case cases[] = {
@@ -69,12 +69,33 @@ static const export_case cases[] = {
      .widths = {9, 32, 16, 4}},
     {"brain16", POLICY_BF16, .normalise = true, .activation = POLICY_TANH, .head = POLICY_HEAD_TANH,
      .widths = {5, 24, 3}},
-    {"grid8", POLICY_INT8, .activation = POLICY_RELU, .obs = POLICY_U8, .widths = {1, 24, 5},
-     .map = {6, 5, 4, 3}, .filters = {16}},
-    {"grid4", POLICY_INT4, .normalise = true, .activation = POLICY_ELU, .widths = {1, 9, 3},
-     .map = {5, 7, 3, 2}, .filters = {7, 5}},
-    {"grid32", POLICY_FP32, .activation = POLICY_RELU, .widths = {1, 16, 6}, .map = {4, 4, 2, 3},
-     .filters = {5}},
+    {"grid8", POLICY_INT8, .activation = POLICY_RELU, .obs = POLICY_U8, .widths = {5},
+     .map = {6, 5, 4}, .layers = "conv 16 3x3, dense 24"},
+    {"grid4", POLICY_INT4, .normalise = true, .activation = POLICY_ELU, .widths = {3},
+     .map = {5, 7, 3}, .layers = "conv 7 2x2, conv 5 2x2, dense 9"},
+    {"grid32", POLICY_FP32, .activation = POLICY_RELU, .widths = {6}, .map = {4, 4, 2},
+     .layers = "conv 5 3x3, dense 16"},
+    {"nature8", POLICY_INT8, .activation = POLICY_RELU, .obs = POLICY_U8, .widths = {4},
+     .map = {10, 10, 2}, .layers = "conv 6 6x6/2+1, conv 16 4x4/2+1, conv 5 2x2, dense 20"},
+    {"nature4", POLICY_INT4, .activation = POLICY_RELU, .obs = POLICY_U8, .widths = {4},
+     .map = {10, 10, 2}, .layers = "conv 6 6x6/2+1, conv 16 4x4/2+1, conv 5 2x2, dense 20"},
+    {"nature16", POLICY_BF16, .activation = POLICY_RELU, .normalise = true, .widths = {4},
+     .map = {7, 9, 2}, .layers = "conv 3 4x5/3x2, conv 5 2x2/1x2+1, dense 9"},
+    {"impala8", POLICY_INT8, .activation = POLICY_RELU, .normalise = true, .widths = {5},
+     .map = {9, 10, 2},
+     .layers = "conv 7 3x3+1 linear, pool 3x3/2+1 relu, conv 4 3x3+1, pool 3x3/2+1, dense 12"},
+    {"impala32", POLICY_FP32, .activation = POLICY_RELU, .widths = {5}, .map = {6, 5, 2},
+     .layers = "conv 3 3x3+1, pool 3x3/2+1, conv 4 3x3+1 linear, pool 2x3/1x2+0x1 relu"},
+    {"mean8", POLICY_INT8, .activation = POLICY_ELU, .normalise = true, .widths = {3},
+     .map = {8, 7, 3}, .layers = "conv 17 3x2/1x2+1, mean 3x3/2+1 tanh, mean 2x2, conv 4 2x1"},
+    {"mean4", POLICY_INT4, .activation = POLICY_RELU, .widths = {3}, .map = {8, 8, 1},
+     .layers = "conv 5 3x3+2, mean 5x5/2+2, mean 4x4"},
+    {"mean16", POLICY_FP16, .activation = POLICY_TANH, .obs = POLICY_U8, .widths = {3},
+     .map = {7, 7, 2}, .layers = "conv 5 3x3/2, mean 3x3 relu"},
+    {"sequence8", POLICY_INT8, .activation = POLICY_TANH, .normalise = true, .widths = {4},
+     .map = {50, 1, 6}, .layers = "conv 8 16x1/4+3x0, pool 3x1/2x1, conv 6 3x1+1x0, dense 10"},
+    {"sequence32", POLICY_FP32, .activation = POLICY_TANH, .normalise = true, .widths = {4},
+     .map = {1, 20, 3}, .layers = "conv 4 1x5/1x2+0x2, mean 1x3/1x2, dense 10"},
     {"half16", POLICY_FP16, .activation = POLICY_ELU, .obs = POLICY_U8, .widths = {10, 17, 18, 3}},
     {"published8", POLICY_INT8, .normalise = true, .published = true, .activation = POLICY_ELU,
      .widths = {14, 40, 24, 4}},
@@ -110,11 +131,9 @@ case_spec(const export_case *c)
     while (c->widths[count] != 0) {
         count++;
     }
-    uint32_t convs = c->filters[0] == 0 ? 0 : c->filters[1] == 0 ? 1 : 2;
-    policy_spec spec = convs == 0 ? random_spec(c->widths, count, c->activation, c->layer_norm)
-                                  : random_conv_spec(c->map[0], c->map[1], c->map[2], c->map[3],
-                                                     c->filters, convs, c->widths + 1, count - 2,
-                                                     c->widths[count - 1], c->activation);
+    policy_spec spec = c->layers == NULL
+                           ? random_spec(c->widths, count, c->activation, c->layer_norm)
+                           : random_words_spec(c->map, c->layers, c->activation, c->widths[0]);
     spec.obs_dtype = c->obs != 0 ? c->obs : POLICY_F32;
     spec.normalise = c->normalise;
     spec.head = c->head != 0 ? c->head : POLICY_HEAD_VALUES;

@@ -95,14 +95,29 @@ def cast(x, to):
     return np.nan_to_num(x).astype(dtype) if dtype == np.int64 else x.astype(dtype)
 
 
-def conv(x, w):
-    """Stride 1, no padding: channels first, as ONNX has them."""
-    down, across = x.shape[2] - w.shape[2] + 1, x.shape[3] - w.shape[3] + 1
-    out = np.zeros((len(x), len(w), down, across), x.dtype)
+def windows(x, attributes, fill):
+    """[batch][channels][rows][columns][kernel rows][kernel columns] of the map, with fill around it."""
+    pads, strides = attributes["pads"], attributes["strides"]
+    x = np.pad(x, [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])], constant_values=fill)
+    views = np.lib.stride_tricks.sliding_window_view(x, attributes["kernel_shape"], (2, 3))
+    return views[:, :, ::strides[0], ::strides[1]]
+
+
+def conv(attributes, x, w):
+    """Channels first, as ONNX has them."""
+    views = windows(x, attributes, 0)
+    out = np.zeros((len(x), len(w), *views.shape[2:4]), x.dtype)
     for i in range(w.shape[2]):
         for j in range(w.shape[3]):
-            out += np.einsum("bcyx,fc->bfyx", x[:, :, i:i + down, j:j + across], w[:, :, i, j])
+            out += np.einsum("bcyx,fc->bfyx", views[:, :, :, :, i, j], w[:, :, i, j])
     return out
+
+
+def slice_of(x, starts, ends, axes, steps):
+    index = [slice(None)] * x.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        index[axis] = slice(start, end, step)
+    return x[tuple(index)]
 
 
 OPS = {
@@ -111,7 +126,7 @@ OPS = {
     "ArgMax": lambda a, x: np.argmax(x, a["axis"]),
     "Cast": lambda a, x: cast(x, a["to"]),
     "Clip": lambda _, x, low, high: np.minimum(np.maximum(x, low), high),
-    "Conv": lambda _, x, w: conv(x, w),
+    "Conv": conv,
     "DequantizeLinear": lambda _, x, scale, zero:
         (x.astype(np.int32) - zero.astype(np.int32)).astype(np.float32) * scale,
     "Div": lambda _, a, b: a / b,
@@ -124,6 +139,7 @@ OPS = {
     "LessOrEqual": lambda _, a, b: a <= b,
     "MatMul": lambda _, a, b: a @ b,
     "Max": lambda _, a, b: np.maximum(a, b),
+    "MaxPool": lambda a, x: windows(x, a, -np.inf).max((4, 5)),
     "Min": lambda _, a, b: np.minimum(a, b),
     "Mul": lambda _, a, b: a * b,
     "Neg": lambda _, x: -x,
@@ -136,6 +152,7 @@ OPS = {
     "Round": lambda _, x: np.rint(x),
     "Shape": lambda _, x: np.array(x.shape, np.int64),
     "Sign": lambda _, x: np.sign(x),
+    "Slice": lambda _, *inputs: slice_of(*inputs),
     "Sqrt": lambda _, x: np.sqrt(x),
     "Sub": lambda _, a, b: a - b,
     "Transpose": lambda a, x: np.transpose(x, a["perm"]),
