@@ -515,21 +515,37 @@ class Train(Fakes):
 
 @unittest.skipIf(NO_BROWSER, NO_BROWSER)
 class Page(Case):
-    """A page in a browser."""
+    """A page in a browser. The cases of a process share the browser: each has a tab of its own."""
 
-    def setUp(self):
-        super().setUp()
+    browser = None
+
+    @classmethod
+    def browser_start(cls):
         # Processes of the browser may write there for a moment after it has quit.
         profile = tempfile.TemporaryDirectory(prefix="octet-test-", ignore_cleanup_errors=True)
-        self.addCleanup(profile.cleanup)
+        unittest.addModuleCleanup(profile.cleanup)
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
         for flag in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900",
                      f"--user-data-dir={profile.name}"]:
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.page = webdriver.Chrome(service=Service(DRIVER), options=options)
-        self.addCleanup(self.page.quit)
+        cls.browser = webdriver.Chrome(service=Service(DRIVER), options=options)
+        unittest.addModuleCleanup(cls.browser.quit)
+
+    def setUp(self):
+        super().setUp()
+        if Page.browser is None:
+            Page.browser_start()
+        self.page = Page.browser
+        self.page.get_log("browser")  # of the case before
+        first = self.page.current_window_handle
+        self.page.switch_to.new_window("tab")
+
+        def close():
+            self.page.close()
+            self.page.switch_to.window(first)
+        self.addCleanup(close)
 
     def run_js(self, script, *arguments):
         return self.page.execute_script("return " + script, *arguments)

@@ -742,7 +742,7 @@ def test_octet_env_check_says_what_was_raised():
     assert ran.stderr.count("Traceback") == 1, ran.stderr
 
 
-def test_octet_env_check_counts_warnings_and_takes_any_keyword():
+def test_octet_env_check_counts_warnings_and_takes_any_keyword_and_an_environment_without_chance():
     command = [os.environ["OCTET_PROGRAM"], "env", "check", "gym:octet_test_envs:OctetWarns-v0"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0 and "FAIL" not in ran.stdout, ran.stdout
@@ -754,6 +754,7 @@ def test_octet_env_check_counts_warnings_and_takes_any_keyword():
     assert re.search(r"^  .*octet_test_envs.py:\d+: UserWarning: WARN: reset is slow \(\d+ times\)$", lines[1]), ran.stderr
     assert re.search(r"^  .*octet_test_envs.py:\d+: UserWarning: step 1 is slow \(\d+ times, with different numbers\)$", lines[2]), ran.stderr
     assert re.search(r"^  a step \(\d+ times\)$", lines[3]), ran.stderr
+    assert "right if nothing in it is random" in ran.stdout and "OCTET_ENV_NO_RANDOM" not in ran.stdout, ran.stdout
 
 
 def test_dictionaries_are_flattened_as_gymnasium_does():
@@ -1031,13 +1032,6 @@ def test_octet_env_bench_measures_no_time_of_the_program_alone():
     command = [os.environ["OCTET_PROGRAM"], "env", "bench", "gym:octet_test_envs:OctetCounts-v0", "--seconds", "0.01"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0 and " steps/s of wall time\n" in ran.stdout and "CPU" not in ran.stdout, ran
-
-
-def test_octet_env_check_takes_an_environment_without_chance():
-    command = [os.environ["OCTET_PROGRAM"], "env", "check", "gym:octet_test_envs:OctetCounts-v0"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0 and "right if nothing in it is random" in ran.stdout, ran.stdout + ran.stderr
-    assert "OCTET_ENV_NO_RANDOM" not in ran.stdout
 
 
 def test_what_draws_it_is_told_where_octet_does_not():
