@@ -448,30 +448,39 @@ class Pixels(Counts):
 
 
 class Says(Counts):
-    """Observes, from its third step on, what it is told to, in a space that it is told."""
+    """Observes, from its third step on, what it is told to, in a space that it is told: in each episode the next of thirds."""
 
-    def __init__(self, space, first, third):
+    episodes = 0
+
+    def __init__(self, space, first, thirds):
         super().__init__()
-        self.observation_space, self.first, self.third = eval(space), eval(first), eval(third)
+        self.observation_space, self.first, self.thirds = eval(space), eval(first), [eval(third) for third in thirds]
+
+    def reset(self, **keywords):
+        self.episodes += 1
+        return super().reset(**keywords)
 
     def observe(self):
-        return self.third if self.steps >= 3 else self.first
+        return self.thirds[(self.episodes - 1) % len(self.thirds)] if self.steps >= 3 else self.first
 
 
 class Answers(Counts):
-    """Returns what it is told from reset, and from step from the third one on."""
+    """Returns what it is told from reset, and from step from the third one on: in each episode the next of steps."""
 
-    def __init__(self, reset="self.observe(), {}", step="self.observe(), 1.0, False, False, {}"):
+    episodes = 0
+
+    def __init__(self, reset="self.observe(), {}", steps=("self.observe(), 1.0, False, False, {}",)):
         super().__init__()
-        self.says = {"reset": reset, "step": step}
+        self.says = {"reset": reset, "steps": steps}
 
     def reset(self, *, seed=None, options=None):
+        self.episodes += 1
         super().reset(seed=seed)
         return eval(self.says["reset"])
 
     def step(self, action):
         answer = super().step(action)
-        return eval(self.says["step"]) if self.steps >= 3 else answer
+        return eval(self.says["steps"][(self.episodes - 1) % len(self.says["steps"])]) if self.steps >= 3 else answer
 
 
 class Options(Counts):

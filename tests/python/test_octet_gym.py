@@ -738,7 +738,7 @@ def test_octet_env_check_says_what_was_raised():
     assert ran.returncode == 1
     assert re.search(r"step 3: the environment reports a failure: environment \d: RuntimeError: the gripper is stuck "
                      r"\(octet_test_envs.py:\d+\)", ran.stdout), ran.stdout
-    assert "PASS  stays " in ran.stdout, ran.stdout
+    assert "PASS  options " in ran.stdout and "PASS  stays " in ran.stdout, ran.stdout
     assert ran.stderr.count("Traceback") == 1, ran.stderr
 
 
@@ -764,8 +764,9 @@ def test_dictionaries_are_flattened_as_gymnasium_does():
 
 
 def test_a_dictionary_of_bytes_stays_bytes():
-    assert told(f"spaces.Dict(a={BYTES})", "dict(a=[7, 255])")[1][0].tolist() == [[7, 255]]
-    env = octet.make_vec("gym:octet_test_envs:OctetSays-v0", 1, space=f"spaces.Tuple([{BYTES}])", first="[[0, 0]]", third="[[0, 0]]")
+    (_, (obs, *_)), = third_steps(f"spaces.Dict(a={BYTES})", ["dict(a=[7, 255])"])
+    assert obs.tolist() == [[7, 255]]
+    env = octet.make_vec("gym:octet_test_envs:OctetSays-v0", 1, space=f"spaces.Tuple([{BYTES}])", first="[[0, 0]]", thirds=["[[0, 0]]"])
     assert env.single_observation_space == gymnasium.spaces.Box(0, 255, (2,), np.uint8)
 
 
@@ -857,15 +858,29 @@ LEFT = "spaces.Dict(a=spaces.Box(0, 9, (2,), np.uint8))"
 BEGIN = {BYTES: "[0, 0]", NUMBER: "0.25", f"spaces.Dict(a={BYTES})": "dict(a=[0, 0])", "spaces.Discrete(4)": "0", "spaces.Discrete(4, start=5)": "5", LEFT: "dict(a=[0, 0])", BOTH: "dict(a=[0, 0], b=[0])", "spaces.MultiDiscrete([2, 3])": "[0, 0]"}
 
 
-def told(space, third):
-    """An environment in its third step."""
+def third_steps(space, thirds):
+    """An environment, and its third step of an episode for each of these observations."""
     env = octet.make_vec("gym:octet_test_envs:OctetSays-v0", 1, autoreset_mode="SameStep", space=space, first=BEGIN[space],
-                         third=third)
+                         thirds=thirds)
+    return third_steps_of(env, len(thirds))
+
+
+def third_steps_of(env, episodes):
     env.reset(seed=1)
-    return env, [env.step(np.zeros(1, int)) for _ in range(3)][2]
+    for _ in range(episodes):
+        steps = [env.step(np.zeros(1, int)) for _ in range(3)]
+        assert [ended.any() for step in steps[:2] for ended in step[2:4]] == [False] * 4
+        yield env, steps[2]
+        while not (steps[-1][2] | steps[-1][3]).any():
+            steps.append(env.step(np.zeros(1, int)))
 
 
-@pytest.mark.parametrize(("space", "third", "words"), [
+def by_space(cases):
+    """All that is told of a space by one process: (space, [(observation, what is expected), ...])."""
+    return [(space, [case[1:] for case in cases if case[0] == space]) for space in dict.fromkeys(case[0] for case in cases)]
+
+
+@pytest.mark.parametrize(("space", "cases"), by_space([
     (BYTES, "np.array([-1.0, 3])", "an observation has -1.0, which its space, of uint8, cannot hold"),
     (BYTES, "np.array([3, 300])", "300, which its space, of uint8"), (BYTES, "[0.9, 0]", "0.9, which"),
     (BYTES, "np.array([0, -5])", "-5, which"), (BYTES, "np.array([np.nan, 0])", "nan, which"), (BYTES, "[256, 0]", "256, which"),
@@ -876,16 +891,17 @@ def told(space, third):
     (BOTH, "dict(a=[0, 0.9], b=[0])", "0.9, which"), (BOTH, "dict(a=[0, 0], b=[1.5])", "1.5, which"),
     ("spaces.MultiDiscrete([2, 3])", "[0.5, 1]", "0.5, which"),
     ("spaces.MultiDiscrete([2, 3])", "[2, 0]", "[2 0], which is not in MultiDiscrete([2 3])"),
-])
-def test_observations_that_their_space_does_not_hold_fail(space, third, words):
-    env, (_, _, _, truncated, _) = told(space, third)
-    assert truncated.all() and env.failures[0] == 1 and words in env.failures[1]
+]))
+def test_observations_that_their_space_does_not_hold_fail(space, cases):
+    thirds, expected = zip(*cases)
+    for k, (env, (_, _, _, truncated, _)) in enumerate(third_steps(space, thirds)):
+        assert truncated.all() and env.failures[0] == k + 1 and expected[k] in env.failures[1], thirds[k]
 
 
 STEP = "(observation, reward, terminated, truncated, info)"
 
 
-@pytest.mark.parametrize(("answer", "words"), [
+WRONG_STEPS = [
     ("self.observe(), None, False, False, {}", "step returned a reward of None, not a number"),
     ("self.observe(), np.ones(2), False, False, {}", "step returned a reward of array([1., 1.]), not a number"),
     ("self.observe(), 1e39, False, False, {}", "step returned a reward of 1e+39, which is beyond float32"),
@@ -896,16 +912,17 @@ STEP = "(observation, reward, terminated, truncated, info)"
     ("[[0], [1, 2]], 1.0, False, False, {}", "an observation of type list, which is not an array of numbers"),
     ("self.observe(), 1.0, False, False, None", "environment 0: TypeError: step returned an info of type NoneType, not a dict"),
     ("self.observe(), 1.0, True, False, [1]", "environment 0: TypeError: step returned an info of type list, not a dict"),
-])
-def test_a_failure_names_the_part_of_an_answer_that_is_wrong(answer, words):
-    env = make("Answers", count=1, step=answer)
-    env.reset(seed=1)
-    truncated = [env.step(np.zeros(1, int))[3].all() for _ in range(3)]
-    assert truncated == [False, False, True] and env.failures[0] == 1 and words in env.failures[1]
+]
+
+
+def test_a_failure_names_the_part_of_an_answer_that_is_wrong():
+    env = make("Answers", count=1, steps=[answer for answer, _ in WRONG_STEPS])
+    for k, (_, (_, _, _, truncated, _)) in enumerate(third_steps_of(env, len(WRONG_STEPS))):
+        assert truncated.all() and env.failures[0] == k + 1 and WRONG_STEPS[k][1] in env.failures[1], WRONG_STEPS[k]
 
 
 def test_a_failure_is_told_without_the_end_of_a_longer_one():
-    env = make("Answers", count=1, step="[].a_long_name_of_no_attribute if self.says.setdefault('left', [1]).pop() else None")
+    env = make("Answers", count=1, steps=["[].a_long_name_of_no_attribute if self.says.setdefault('left', [1]).pop() else None"])
     env.reset(seed=1)
     for words in ("AttributeError: 'list' object has no attribute 'a_long_name_of_no_attribute'", "IndexError: pop from empty list"):
         assert list(steps_of(env, 3))[-1][1] == [True]
@@ -923,14 +940,15 @@ def test_a_reset_names_the_part_of_an_answer_that_is_wrong(answer, words):
         env.reset(seed=1)
 
 
-@pytest.mark.parametrize(("space", "third", "want"), [
+@pytest.mark.parametrize(("space", "cases"), by_space([
     (BYTES, "np.array([1.0, 255.0])", [1, 255]), (BYTES, "[True, False]", [1, 0]), (BYTES, "np.array([7, 9])", [7, 9]),
     ("spaces.Discrete(4)", "np.float32(3)", 3), (NUMBER, "np.float32(0.5)", [0.5]), (NUMBER, "0.75", [0.75]), (BOTH, "dict(a=[1, 2.0], b=[2])", [1, 2, 0, 0, 1]),
     ("spaces.Discrete(4, start=5)", "8", 3), (LEFT, "dict(a=[7, 200])", [7, 200]),
-])
-def test_observations_of_another_type_are_those_that_they_equal(space, third, want):
-    env, (obs, *_) = told(space, third)
-    assert env.failures[0] == 0 and obs[0].tolist() == want
+]))
+def test_observations_of_another_type_are_those_that_they_equal(space, cases):
+    thirds, expected = zip(*cases)
+    for k, (env, (obs, *_)) in enumerate(third_steps(space, thirds)):
+        assert env.failures[0] == 0 and obs[0].tolist() == expected[k], thirds[k]
 
 
 def test_actions_of_whole_numbers_are_the_nearest():
