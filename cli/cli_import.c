@@ -203,7 +203,8 @@ file_is_channels_first(const import_run *run, const import_npy *npy)
     const import_step *input = import_graph_observation(run->graph);
     return run->result.channels_first &&
            (npy->rank == 2 ||
-            (npy->rank == 4 && memcmp(npy->shape + 1, input->shape, 3 * sizeof(uint32_t)) == 0));
+            (npy->rank == input->rank + 1 &&
+             memcmp(npy->shape + 1, input->shape, input->rank * sizeof(uint32_t)) == 0));
 }
 
 // Checks that the numbers are bytes, as the policy reads them. Returns false after a message.

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "policy/import/import_model.h"
-#include "policy/policy_activations.h"
+#include "policy/policy_spec.h"
 
 // What a model computes from an observation, as a chain of steps of few kinds. Each step points to
 // the step before it, so several chains can share their beginning. A value is a row of numbers
@@ -13,8 +13,9 @@
 //
 // Threads: any. Owns: nothing; the graph owns steps and their numbers (import_graph.h).
 
-#define IMPORT_SHAPE_MAX 4     // rank of a value
-#define IMPORT_WIDTH_MAX 65536 // numbers in a value
+#define IMPORT_SHAPE_MAX 4              // rank of a value
+#define IMPORT_WIDTH_MAX 65536          // numbers in a row
+#define IMPORT_MAP_MAX   POLICY_MAP_MAX // numbers in a map between layers
 
 // Kinds of steps: the row y from the row x.
 typedef enum import_kind {
@@ -23,7 +24,9 @@ typedef enum import_kind {
     IMPORT_CLIP,        // y[i] = min(max(x[i], a[i]), b[i])
     IMPORT_GATHER,      // y[i] = x[order[i]]: a transposition, a selection or another shape
     IMPORT_DENSE,       // y[j] = alpha sum_k W[j][k] x[k] + b[j]
-    IMPORT_CONV,        // stride 1, no padding; weight is [filters][channels][kernel][kernel]
+    IMPORT_CONV,        // weight is [filters][channels][kernel rows][kernel columns]
+    IMPORT_MAX_POOL,
+    IMPORT_MEAN_POOL,   // does not count padding
     IMPORT_ACTIVATION,  // of each number
     IMPORT_NORM,        // layer norm: (x - mean) / sqrt(var + epsilon) * a[i] + b[i]
     IMPORT_SOFTMAX,     // over the whole row
@@ -66,7 +69,7 @@ typedef struct import_step {
     const struct import_step *left;   // of IMPORT_PART: from, or computed from it
     const struct import_step *right;  // the same; NULL: the second argument is alpha
     double epsilon;                   // of IMPORT_NORM and of the roots, above 0
-    uint32_t kernel;                  // of IMPORT_CONV: rows and columns of a filter
+    policy_conv conv;                 // of IMPORT_CONV and pools
 } import_step;
 
 // Returns W[j][k] of a dense step, without alpha.

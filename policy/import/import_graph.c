@@ -212,14 +212,10 @@ static const char *
 operation_missing(const char *op)
 {
     static const char *const states[] = {"LSTM", "GRU", "RNN"};
-    static const char *const pools[] = {"MaxPool", "AveragePool", "GlobalAveragePool",
-                                        "GlobalMaxPool"};
     static const char *const flows[] = {"If", "Loop", "Scan"};
     static const char *const activations[] = {"PRelu", "Selu", "Celu", "Softsign"};
     return oct_text_is_one_of(op, states, OCT_COUNTOF(states))
                ? "it has a state, and policies have none: train an actor without memory"
-           : oct_text_is_one_of(op, pools, OCT_COUNTOF(pools))
-               ? "policies have convolutions without pooling"
            : oct_text_is_one_of(op, flows, OCT_COUNTOF(flows))
                ? "policies have no branches and loops: export the model without them"
            : oct_text_is_one_of(op, activations, OCT_COUNTOF(activations))

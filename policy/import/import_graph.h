@@ -16,7 +16,8 @@
 // The operations that policies support, for messages and the documentation. Others are read as
 // parts of a pattern only, such as Pow in a layer norm (import_operation_find has all).
 #define IMPORT_OPERATIONS                                                                          \
-    "Gemm, MatMul, Conv (stride 1, no padding), Add, Sub, Mul, Div, Neg, BatchNormalization, "     \
+    "Gemm, MatMul, Conv, MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool, "                 \
+    "Add, Sub, Mul, Div, Neg, BatchNormalization, "                                                \
     "LayerNormalization, Relu, LeakyRelu, Tanh, Elu, Sigmoid, Swish, Gelu, Softplus, Mish, Clip, " \
     "Min, Max, Softmax, LogSoftmax, ArgMax, "                                                      \
     "Concat (of one value's layers), "                                                             \

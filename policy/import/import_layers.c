@@ -1,6 +1,6 @@
 // Makes the layers of a policy from a chain of steps.
 //
-// A policy has dense layers and convolutions with an optional layer norm and an activation; a
+// A policy has dense layers, convolutions and pools, with an optional layer norm and activation; a
 // model has more steps. Everything linear between layers is folded: an affine step after a layer
 // without activation scales the layer's rows, any other changes the factors a and summands b of
 // the current value, which the next layer takes into its weights (w (a x + b) = (w a) x + w b). A
@@ -85,14 +85,19 @@ is_in_order(const import_layers *layers, uint32_t count)
     return layers->width == count;
 }
 
-// True if the value is a whole map [channels][rows][columns] that the policy has with its channels
-// last.
-static bool
-is_map(const import_layers *layers, const uint32_t *shape)
+// Returns where number i of a map [channels][places] is in the policy's, whose channels are last.
+static uint32_t
+channels_last(uint32_t i, uint32_t channels, uint32_t places)
 {
-    uint32_t channels = shape[0], places = shape[1] * shape[2];
+    return i % places * channels + i / places;
+}
+
+// True if the value is a whole map [channels][places] that the policy has with its channels last.
+static bool
+is_map(const import_layers *layers, uint32_t channels, uint32_t places)
+{
     for (uint32_t i = 0; i < layers->width; i++) {
-        if (layers->order[i] != i % places * channels + i / places) {
+        if (layers->order[i] != channels_last(i, channels, places)) {
             return false;
         }
     }
@@ -101,11 +106,10 @@ is_map(const import_layers *layers, const uint32_t *shape)
 
 // Number i of the model's map is at this position of the policy's.
 static void
-order_channels_last(import_layers *layers, const uint32_t *shape)
+order_channels_last(import_layers *layers, uint32_t channels)
 {
-    uint32_t channels = shape[0], places = shape[1] * shape[2];
     for (uint32_t i = 0; i < layers->width; i++) {
-        layers->order[i] = i % places * channels + i / places;
+        layers->order[i] = channels_last(i, channels, layers->width / channels);
     }
 }
 
@@ -175,6 +179,14 @@ is_reshape(const import_step *step)
     return is_same;
 }
 
+// True for convolutions and pools.
+static bool
+has_kernel(const import_step *step)
+{
+    return step->kind == IMPORT_CONV || step->kind == IMPORT_MAX_POOL ||
+           step->kind == IMPORT_MEAN_POOL;
+}
+
 // True if the model has maps with their channels first and the policy has them last: the
 // environment has them last, or its shape is unknown and a convolution reads them.
 static bool
@@ -182,18 +194,18 @@ is_channels_first(const import_step *const *path, uint32_t count, const uint32_t
                   uint32_t obs_rank)
 {
     const import_step *input = path[0];
-    const uint32_t *s = input->shape;
-    if (input->rank != 3) {
+    const uint32_t *s = input->shape, rank = input->rank;
+    if (rank != 2 && rank != 3) {
         return false;
     }
-    if (obs_rank == 3 && s[0] == obs_shape[2] && s[1] == obs_shape[0] && s[2] == obs_shape[1] &&
-        memcmp(s, obs_shape, 3 * sizeof(*s)) != 0) {
+    if (obs_rank == rank && s[0] == obs_shape[rank - 1] &&
+        memcmp(s + 1, obs_shape, (rank - 1) * sizeof(*s)) == 0 &&
+        memcmp(s, obs_shape, rank * sizeof(*s)) != 0) {
         return true;
     }
     for (uint32_t i = 1; i < count; i++) {
-        if (path[i]->kind == IMPORT_CONV ||
-            (path[i]->kind == IMPORT_GATHER && !is_reshape(path[i]))) {
-            return path[i]->kind == IMPORT_CONV;
+        if (has_kernel(path[i]) || (path[i]->kind == IMPORT_GATHER && !is_reshape(path[i]))) {
+            return has_kernel(path[i]) && path[i]->from->rank == rank;
         }
     }
     return false;
@@ -281,13 +293,12 @@ channel_scale(const import_layers *layers, uint32_t channel, uint32_t places, do
     return true;
 }
 
-// Adds a convolution. Its filters become [kernel][kernel][channels], as policies have them.
+// Checks that the value is a map as policies have it, and which is what a new layer reads.
 static oct_err
-conv(import_layers *layers, const import_step *step)
+map_check(import_layers *layers, const import_step *step)
 {
-    const uint32_t *map = step->from->shape;
-    uint32_t k = step->kernel, channels = map[0], filters = step->shape[0];
-    if (!is_map(layers, map)) {
+    const policy_conv *conv = &step->conv;
+    if (!is_map(layers, conv->channels, conv->rows.size * conv->columns.size)) {
         return refuse(layers, step,
                       "the order of its map is not rows, columns and channels of the observation, "
                       "as policies need");
@@ -297,52 +308,111 @@ conv(import_layers *layers, const import_step *step)
                       "its map is a part of the numbers before it, but policies support it on all "
                       "of them only");
     }
-    if (k > POLICY_KERNEL_MAX) {
-        return refuse(layers, step,
-                      "its kernel is larger than 16 x 16, which policies do not have");
+    for (uint32_t l = 0; l < layers->count; l++) {
+        if (layers->list[l].layer.kind == POLICY_DENSE) {
+            return refuse(layers, step,
+                          "it follows a dense layer; policies have convolutions and pools before "
+                          "dense layers only");
+        }
     }
+    return OCT_OK;
+}
+
+// Adds a convolution. Its filters become [rows][columns][channels], as policies have them.
+static oct_err
+conv(import_layers *layers, const import_step *step)
+{
+    const policy_conv *conv = &step->conv;
+    const uint32_t channels = conv->channels, filters = conv->filters;
+    const size_t area = (size_t)conv->rows.kernel * conv->columns.kernel;
+    OCT_TRY(map_check(layers, step));
     if (layers->count == 0) {
         observation_scale(layers);
     }
     import_layer *made = layer_add(layers, (policy_layer){.kind = POLICY_CONV,
                                                           .inputs = layers->width,
                                                           .outputs = step->count,
-                                                          .conv = {.rows = {map[1], k, 1, 0, 0},
-                                                                   .columns = {map[2], k, 1, 0, 0},
-                                                                   .channels = channels,
-                                                                   .filters = filters}});
+                                                          .conv = *conv});
     if (made == NULL) {
         return too_many(layers);
     }
-    for (uint32_t f = 0; f < filters; f++) {
-        made->bias[f] = step->b[f];
-        for (uint32_t c = 0; c < channels; c++) {
-            double a = 1.0, b = 0.0;
-            if (!channel_scale(layers, c, map[1] * map[2], &a, &b)) {
-                return refuse(layers, step,
-                              "each position of its map is scaled differently before it");
-            }
-            // From [filters][channels][k][k] to the policy's [filters][k][k][channels].
-            const float *w = step->weight->floats + ((size_t)f * channels + c) * k * k;
-            for (uint32_t i = 0; i < k * k; i++) {
-                made->weight[((size_t)f * k * k + i) * channels + c] = (double)w[i] * a;
+    for (uint32_t c = 0; c < channels; c++) {
+        double a = 1.0, b = 0.0;
+        if (!channel_scale(layers, c, conv->rows.size * conv->columns.size, &a, &b)) {
+            return refuse(layers, step, "each position of its map is scaled differently before it");
+        }
+        if (b != 0.0 && policy_has_zeros(conv)) {
+            return refuse(
+                layers, step,
+                "something is added to its map before its padding of zeros, which "
+                "policies cannot: add it after the convolution, or train without padding");
+        }
+        for (uint32_t f = 0; f < filters; f++) {
+            const float *w = step->weight->floats + ((size_t)f * channels + c) * area;
+            for (uint32_t i = 0; i < area; i++) {
+                made->weight[(f * area + i) * channels + c] = (double)w[i] * a;
                 made->bias[f] += (double)w[i] * b;
             }
         }
     }
+    for (uint32_t f = 0; f < filters; f++) {
+        made->bias[f] += step->b[f];
+    }
     value_reset(layers, step->count);
-    order_channels_last(layers, step->shape);
+    order_channels_last(layers, filters);
     layers->dense = step;
     return OCT_OK;
 }
 
-// An affine step after a layer without activation changes the layer's rows, or the gain and offset
-// of its norm. A row of a convolution is shared by all positions of a map, and a gather may have
-// repeated a row; the factors must agree then.
+// Adds a pool. Factors and summands of its channels remain to be done after it: it gives the same
+// numbers, unless a negative factor makes the largest number the smallest.
 static oct_err
-rows_scale(import_layers *layers, const import_step *step)
+pool(import_layers *layers, const import_step *step)
 {
-    import_layer *last = last_of(layers);
+    const policy_conv *conv = &step->conv;
+    const uint32_t channels = conv->channels, places = step->count / channels;
+    OCT_TRY(map_check(layers, step));
+    if (layers->count == 0) {
+        return refuse(layers, step,
+                      "it reads the observation, but policies have a convolution before a pool");
+    }
+    double *a = oct_alloc(channels * sizeof(*a)), *b = oct_alloc(channels * sizeof(*b));
+    bool is_even = true, is_positive = true;
+    for (uint32_t c = 0; c < channels; c++) {
+        is_even =
+            is_even && channel_scale(layers, c, conv->rows.size * conv->columns.size, &a[c], &b[c]);
+        is_positive = is_positive && a[c] > 0.0;
+    }
+    policy_layer_kind kind = step->kind == IMPORT_MAX_POOL ? POLICY_MAX_POOL : POLICY_MEAN_POOL;
+    oct_err err = OCT_OK;
+    if (!is_even) {
+        err = refuse(layers, step, "each position of its map is scaled differently before it");
+    } else if (kind == POLICY_MAX_POOL && !is_positive) {
+        err = refuse(layers, step, "a factor before it is not above 0, which policies cannot move");
+    } else if (layer_add(layers, (policy_layer){.kind = kind,
+                                                .inputs = layers->width,
+                                                .outputs = step->count,
+                                                .conv = *conv}) == NULL) {
+        err = too_many(layers);
+    } else {
+        value_reset(layers, step->count);
+        order_channels_last(layers, channels);
+        for (uint32_t i = 0; i < step->count; i++) {
+            layers->a[i] = a[i / places];
+            layers->b[i] = b[i / places];
+        }
+    }
+    free(a);
+    free(b);
+    return err;
+}
+
+// An affine step after a layer without activation changes the layer's rows, or the gain and offset
+// of its norm. A row of a convolution is shared by all positions of a map, also of a pool after it,
+// and a gather may have repeated a row; the factors must agree then.
+static oct_err
+rows_scale(import_layers *layers, import_layer *last, const import_step *step)
+{
     uint32_t rows = policy_layer_rows(&last->layer), columns = policy_layer_columns(&last->layer);
     uint32_t places = policy_layer_places(&last->layer);
     double *a = oct_alloc(rows * sizeof(double)), *b = oct_alloc(rows * sizeof(double));
@@ -378,12 +448,36 @@ rows_scale(import_layers *layers, const import_step *step)
                                        : "it scales one number in two ways");
 }
 
-// Folds an affine step into the last layer or into a and b.
+// Returns the layer with weights that an affine step may change: the last one, or the convolution
+// before pools if these give the same numbers of a scaled map. NULL: it has an activation, or there
+// is none.
+static import_layer *
+scalable(import_layers *layers, const import_step *step)
+{
+    bool is_positive = true, is_plain_value = is_plain(layers);
+    for (uint32_t i = 0; i < step->count; i++) {
+        is_positive = is_positive && step->a[i] > 0.0;
+    }
+    for (uint32_t l = layers->count; l-- > 0 && is_plain_value;) {
+        import_layer *layer = &layers->list[l];
+        if (layer->layer.activation != POLICY_LINEAR ||
+            (layer->layer.kind == POLICY_MAX_POOL && !is_positive)) {
+            return NULL;
+        }
+        if (!policy_is_pool(layer->layer.kind)) {
+            return layer;
+        }
+    }
+    return NULL;
+}
+
+// Folds an affine step into a layer or into a and b.
 static oct_err
 affine(import_layers *layers, const import_step *step)
 {
-    if (layers->count > 0 && layers->is_open) {
-        return rows_scale(layers, step);
+    import_layer *layer = layers->is_open ? scalable(layers, step) : NULL;
+    if (layer != NULL) {
+        return rows_scale(layers, layer, step);
     }
     for (uint32_t i = 0; i < layers->width; i++) {
         layers->a[i] *= step->a[i];
@@ -438,6 +532,11 @@ activate(import_layers *layers, const import_step *step, policy_activation activ
 {
     if (layers->count == 0 || !layers->is_open) {
         return refuse(layers, step, "policies support activations after a layer only");
+    }
+    if (!is_plain(layers)) {
+        return refuse(layers, step,
+                      "its input is scaled after a pool that follows an activation, and policies "
+                      "support activations of the pool itself only");
     }
     last_of(layers)->layer.activation = activation;
     layers->is_open = false;
@@ -514,6 +613,9 @@ step_take(import_layers *layers, const import_step *step)
         return dense(layers, step);
     case IMPORT_CONV:
         return conv(layers, step);
+    case IMPORT_MAX_POOL:
+    case IMPORT_MEAN_POOL:
+        return pool(layers, step);
     case IMPORT_ACTIVATION:
         return activate(layers, step, step->activation);
     case IMPORT_NORM:
@@ -584,7 +686,7 @@ is_activation(const import_layers *layers, const import_step *const *path, uint3
     double factor;
     bool is_inner = false;
     for (uint32_t i = 1; i < count; i++) {
-        is_inner = is_inner || path[i]->kind == IMPORT_DENSE || path[i]->kind == IMPORT_CONV ||
+        is_inner = is_inner || path[i]->kind == IMPORT_DENSE || has_kernel(path[i]) ||
                    path[i]->kind == IMPORT_NORM;
     }
     return path[0]->kind == IMPORT_CLIP && is_inner && layers->count > 0 && layers->is_open &&
@@ -649,7 +751,7 @@ import_layers_make(import_layers *layers, const import_step *chain, const uint32
     value_reset(layers, layers->obs_count);
     layers->is_channels_first = is_channels_first(path, count, obs_shape, obs_rank);
     if (layers->is_channels_first) {
-        order_channels_last(layers, path[0]->shape);
+        order_channels_last(layers, path[0]->shape[0]);
     }
     layers->obs_order = oct_alloc(layers->obs_count * sizeof(uint32_t));
     memcpy(layers->obs_order, layers->order, layers->obs_count * sizeof(uint32_t));

@@ -16,7 +16,7 @@
 #define OTHER_COUNT      "it changes how many numbers one observation has"
 #define TOO_MANY_AXES    "its result has more than four axes after the batch"
 #define PART_OF_BATCH    "it selects a part of the batch"
-#define NOTHING_SELECTED "it selects nothing of the row, or more than 65536 numbers"
+#define NOTHING_SELECTED "it selects nothing of the row, or more than 1048576 numbers"
 
 // A value in the making: its number i is number order[i] of from.
 typedef struct moves {
@@ -134,7 +134,7 @@ axis_select(moves *m, uint32_t axis, const selection *s)
         inner *= m->dims[i];
     }
     uint64_t count = m->count / dim * s->count;
-    if (s->count < 1 || s->count > IMPORT_WIDTH_MAX || count > IMPORT_WIDTH_MAX) {
+    if (s->count < 1 || s->count > IMPORT_MAP_MAX || count > IMPORT_MAP_MAX) {
         return NOTHING_SELECTED;
     }
     uint32_t *order = import_graph_alloc(m->graph, count * sizeof(*order));

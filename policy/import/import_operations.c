@@ -536,80 +536,6 @@ mat_mul(import_graph *graph, const import_node *node, import_value *out)
     return why;
 }
 
-// True if a list of integers is absent or has this value throughout.
-static bool
-ints_are(const import_node *node, const char *name, int64_t value)
-{
-    const import_attribute *given = import_node_attribute(node, name);
-    for (size_t i = 0; given != NULL && i < given->int_count; i++) {
-        if (given->ints[i] != value) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// Returns why policies lack this convolution, or NULL.
-static const char *
-conv_check(import_graph *graph, const import_node *node, const import_step *from,
-           const import_tensor *w)
-{
-    const import_attribute *pad = import_node_attribute(node, "auto_pad");
-    bool is_padded = pad != NULL && pad->s[0] != '\0' && strcmp(pad->s, "NOTSET") != 0 &&
-                     strcmp(pad->s, "VALID") != 0;
-    if (!ints_are(node, "strides", 1) || !ints_are(node, "pads", 0) ||
-        !ints_are(node, "dilations", 1) || import_node_int(node, "group", 1) != 1 || is_padded) {
-        return "policies support convolutions of stride 1, without padding, dilation and groups "
-               "only";
-    }
-    if (from->rank != 3 || w->floats == NULL || w->rank != 4 || w->dims[2] != w->dims[3] ||
-        w->dims[1] != from->shape[0] || w->dims[2] < 1 || w->dims[2] > from->shape[1] ||
-        w->dims[2] > from->shape[2] || w->dims[0] < 1) {
-        return "policies support square kernels on maps of channels, rows and columns only";
-    }
-    uint64_t rows = from->shape[1] - w->dims[2] + 1, columns = from->shape[2] - w->dims[2] + 1;
-    return w->dims[0] * rows * columns > IMPORT_WIDTH_MAX
-               ? import_graph_text(graph, "it gives more than %d numbers", IMPORT_WIDTH_MAX)
-               : NULL;
-}
-
-// The map shrinks by kernel - 1 rows and columns.
-static const char *
-convolution(import_graph *graph, const import_node *node, import_value *out)
-{
-    const import_value *x = import_graph_input(graph, node, 0);
-    const import_value *w = import_graph_input(graph, node, 1);
-    const import_value *b = import_graph_input(graph, node, 2);
-    if (x == NULL || x->step == NULL || w == NULL || w->constant == NULL ||
-        (b != NULL && (b->constant == NULL || b->constant->floats == NULL))) {
-        return "policies support it with constant weights only";
-    }
-    const import_step *from = x->step;
-    const import_tensor *weight = w->constant;
-    const char *why = conv_check(graph, node, from, weight);
-    if (why != NULL || (b != NULL && b->constant->count != weight->dims[0])) {
-        return why != NULL ? why : "its bias does not have one number for each filter";
-    }
-    import_step *step = import_step_make(graph, node, IMPORT_CONV, from);
-    double *bias = numbers_make(graph, weight->dims[0]);
-    if (step == NULL || bias == NULL) {
-        return TOO_LARGE;
-    }
-    for (uint32_t f = 0; b != NULL && f < weight->dims[0]; f++) {
-        bias[f] = (double)b->constant->floats[f];
-    }
-    step->kernel = weight->dims[2];
-    step->weight = weight;
-    step->b = bias;
-    // [filters][rows - kernel + 1][columns - kernel + 1].
-    step->shape[0] = weight->dims[0];
-    step->shape[1] -= step->kernel - 1;
-    step->shape[2] -= step->kernel - 1;
-    step->count = step->shape[0] * step->shape[1] * step->shape[2];
-    out->step = step;
-    return NULL;
-}
-
 // ---- the table
 
 // Pow, ReduceMean, Reciprocal, ReduceLogSumExp and Sqrt are supported as parts of patterns only.
@@ -623,24 +549,28 @@ import_operation_find(const char *name)
     } table[] = {
         {"Add", arithmetic},
         {"ArgMax", arg_max},
+        {"AveragePool", import_pool},
         {"BatchNormalization", batch_norm},
         {"Cast", import_cast},
         {"Clip", clip},
         {"Concat", import_concat},
         {"Constant", import_constant},
         {"ConstantOfShape", import_constant_of_shape},
-        {"Conv", convolution},
+        {"Conv", import_convolution},
         {"Div", arithmetic},
         {"Dropout", dropout},
         {"Expand", import_expand},
         {"Flatten", import_flatten},
         {"Gather", import_gather},
         {"Gemm", gemm},
+        {"GlobalAveragePool", import_global_pool},
+        {"GlobalMaxPool", import_global_pool},
         {"Identity", import_identity},
         {"LayerNormalization", import_layer_norm},
         {"LogSoftmax", log_softmax},
         {"MatMul", mat_mul},
         {"Max", extremum},
+        {"MaxPool", import_pool},
         {"Min", extremum},
         {"Mul", arithmetic},
         {"Neg", negate},

@@ -18,7 +18,11 @@ const char *import_constant(import_graph *graph, const import_node *node, import
 const char *import_shape_of(import_graph *graph, const import_node *node, import_value *out);
 const char *import_gather(import_graph *graph, const import_node *node, import_value *out);
 const char *import_concat(import_graph *graph, const import_node *node, import_value *out);
-// import_concat is in import_join.c, the next six are in import_norm.c.
+// import_concat is in import_join.c, the next three are in import_maps.c, then six in
+// import_norm.c.
+const char *import_convolution(import_graph *graph, const import_node *node, import_value *out);
+const char *import_pool(import_graph *graph, const import_node *node, import_value *out);
+const char *import_global_pool(import_graph *graph, const import_node *node, import_value *out);
 const char *import_layer_norm(import_graph *graph, const import_node *node, import_value *out);
 const char *import_reduce_mean(import_graph *graph, const import_node *node, import_value *out);
 const char *import_root(import_graph *graph, const import_node *node, import_value *out);

@@ -246,6 +246,109 @@ def test_written_out_activations_are_those_of_onnxruntime(opset, nodes):
     assert report.fp32_max_abs < 1e-5
 
 
+# ---- maps: convolutions and pools
+
+def maps_model(nodes, shape, obs_type=1, port=None):
+    """A model of nodes (operation, weights or None, attributes) over maps of this shape, then a dense layer of three values.
+    port: the shape of an observation, if a node transposes it."""
+    onnx = pytest.importorskip("onnx")
+    rng, made, constants, at, channels = np.random.default_rng(8), [], {}, "obs", shape[0]
+    for number, (operation, weights, attributes) in enumerate(nodes):
+        names = [at]
+        if operation == "Conv":
+            filters = rng.normal(size=(weights[0], channels, *weights[1:])) / np.sqrt(np.prod(weights[1:]))
+            constants[f"w{number}"] = filters.astype(np.float32)
+            constants[f"b{number}"] = rng.normal(size=weights[0]).astype(np.float32)
+            channels = weights[0]
+            names += [f"w{number}", f"b{number}"]
+        elif weights is not None:
+            constants[f"c{number}"] = np.asarray(weights)
+            names.append(f"c{number}")
+        at = f"v{number}"
+        made.append(onnx.helper.make_node(operation, names, [at], **attributes))
+    made.append(onnx.helper.make_node("Flatten", [at], ["row"], axis=1))
+    port_of = lambda name, kind, *sizes: onnx.helper.make_tensor_value_info(name, kind, [None, *sizes])
+    tensors = [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = onnx.helper.make_graph(made, "g", [port_of("obs", obs_type, *(port or shape))], [port_of("row", 1, None)], tensors)
+    model = onnx.shape_inference.infer_shapes(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8))
+    width = next(one for one in model.graph.output if one.name == "row").type.tensor_type.shape.dim[1].dim_value
+    last = (rng.normal(size=(width, 3)) / width**0.5).astype(np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(last, "last"))
+    model.graph.node.append(onnx.helper.make_node("MatMul", ["row", "last"], ["values"]))
+    del model.graph.output[:]
+    model.graph.output.append(port_of("values", 1, 3))
+    return model.SerializeToString()
+
+
+RELU, CHANNELS = ("Relu", None, {}), np.float32([0.5, -2, 1, 3])[:, None, None]
+MAPS = [
+    ((4, 20, 18), [("Conv", (8, 8, 8), {"strides": [4, 4]}), RELU, ("Conv", (6, 2, 2), {"strides": [2, 1]}), RELU]),  # as NatureCNN
+    ((3, 9, 7), [("Conv", (4, 3, 3), {"pads": [1, 1, 1, 1]}), ("MaxPool", None, {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}),
+                 RELU, ("Conv", (5, 3, 3), {"pads": [1, 1, 1, 1]}), RELU, ("MaxPool", None, {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]})]),
+    ((2, 16, 17), [("Conv", (3, 16, 5), {"strides": [1, 3], "pads": [0, 2, 3, 1]}), RELU]),
+    *(((2, 7, 8), [("Conv", (3, 4, 3), {"auto_pad": way, "strides": [2, 3]}), RELU]) for way in ("SAME_UPPER", "SAME_LOWER", "VALID")),
+    *(((2, 8, 7), [("Conv", (3, 3, 3), {}), RELU, (pool, None, {"kernel_shape": [3, 2], "strides": [2, 2], "ceil_mode": 1})])
+      for pool in ("MaxPool", "AveragePool")),
+    ((2, 8, 9), [("Conv", (3, 3, 3), {}), ("AveragePool", None, {"kernel_shape": [4, 3], "strides": [3, 2], "pads": [1, 2, 2, 0]}), ("Tanh", None, {})]),
+    ((2, 8, 9), [("Conv", (3, 3, 3), {}), RELU, ("AveragePool", None, {"kernel_shape": [2, 2], "auto_pad": "SAME_UPPER"})]),
+    ((2, 6, 9), [("Conv", (4, 3, 3), {"pads": [1] * 4}), RELU, ("GlobalAveragePool", None, {})]),
+    ((2, 6, 9), [("Conv", (4, 3, 3), {"pads": [1] * 4}), ("GlobalMaxPool", None, {}), RELU]),
+    # What is done to a map around pools: after them it becomes part of the convolution, or of the next layer.
+    ((2, 6, 9), [("Conv", (4, 3, 3), {}), ("AveragePool", None, {"kernel_shape": [2, 2]}), ("Mul", CHANNELS, {}), ("Add", CHANNELS, {}), RELU]),
+    ((2, 6, 9), [("Conv", (4, 3, 3), {}), ("MaxPool", None, {"kernel_shape": [2, 2]}), ("Mul", np.abs(CHANNELS), {}), ("Sub", CHANNELS, {}), RELU]),
+    ((2, 6, 9), [("Conv", (4, 3, 3), {}), RELU, ("Mul", np.abs(CHANNELS), {}), ("Add", CHANNELS, {}),
+                 ("MaxPool", None, {"kernel_shape": [2, 2]}), ("Mul", CHANNELS, {}), ("Conv", (2, 2, 2), {}), ("Elu", None, {})]),
+    # Sequences.
+    ((5, 30), [("Conv", (6, 7), {"strides": [3], "pads": [2, 4]}), RELU, ("MaxPool", None, {"kernel_shape": [2], "strides": [2]}),
+               ("Conv", (4, 3), {"auto_pad": "SAME_LOWER"}), RELU]),
+    ((3, 12), [("Conv", (6, 5), {}), RELU, ("GlobalAveragePool", None, {})]),
+]
+
+
+@pytest.mark.parametrize("shape, nodes", MAPS)
+def test_convolutions_and_pools_are_those_of_onnxruntime(shape, nodes):
+    obs = np.random.default_rng(6).normal(size=(200, *shape)).astype(np.float32)
+    model = maps_model(nodes, shape)
+    policy, report = octet.import_policy(model, obs, actions=3, precision="fp32")
+    rows = np.ascontiguousarray(np.moveaxis(obs, 1, -1))
+    np.testing.assert_allclose(policy.outputs(rows), answered(model, obs), rtol=1e-5, atol=1e-5)
+    assert report.fp32_max_abs < 1e-5
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+@pytest.mark.parametrize("offset", [0, 127])
+def test_bytes_of_pictures_are_scaled_before_a_padded_convolution(is_last, offset):
+    """Channels first, or last and transposed. An offset becomes part of the policy's normalisation, before the padding."""
+    shape = (12, 10, 4) if is_last else (4, 12, 10)  # of an observation
+    nodes = [("Cast", None, {"to": 1}), *([("Sub", np.float32(offset), {})] if offset else []), ("Div", np.float32(255), {}),
+             *([("Transpose", None, {"perm": [0, 3, 1, 2]})] if is_last else []),
+             ("Conv", (6, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}), RELU]
+    model = maps_model(nodes, (4, 12, 10), obs_type=2, port=shape)
+    obs = np.random.default_rng(6).integers(0, 256, (100, *shape)).astype(np.uint8)
+    policy, report = octet.import_policy(model, obs, actions=3, precision="fp32")
+    rows = obs if is_last else np.ascontiguousarray(np.moveaxis(obs, 1, -1))
+    np.testing.assert_allclose(policy.outputs(rows), answered(model, obs), rtol=1e-5, atol=1e-5)
+    assert report.fp32_max_abs < 1e-5
+
+
+def test_maps_that_policies_do_not_have_are_refused():
+    conv = ("Conv", (4, 3, 3), {})
+    for shape, nodes, words in [
+        ((2, 9, 9), [("Conv", (4, 3, 3), {"dilations": [2, 2]})], "(Conv): it has dilations, which policies do not have: train with a larger kernel"),
+        ((2, 9, 9), [conv, ("Conv", (4, 17, 3), {"pads": [9, 1, 9, 1]})], "(Conv): its kernel has 17 numbers and a stride of 1"),
+        ((2, 9, 9), [("Conv", (4, 3, 3), {"pads": [3, 0, 0, 0]})], "(Conv): its kernel of 3 numbers does not fit an axis of 9 numbers with padding of 3 and 0"),
+        ((2, 40, 40), [conv, RELU, ("GlobalAveragePool", None, {})], "(GlobalAveragePool): its kernel has 38 numbers"),
+        ((2, 9, 9), [("MaxPool", None, {"kernel_shape": [2, 2]})], "(MaxPool): it reads the observation, but policies have a convolution before a pool"),
+        ((2, 9, 9), [conv, ("AveragePool", None, {"kernel_shape": [3, 3], "pads": [1] * 4, "count_include_pad": 1})], "count_include_pad=False"),
+        ((2, 9, 9), [conv, RELU, ("Add", CHANNELS, {}), ("Conv", (2, 3, 3), {"pads": [1] * 4})], "something is added to its map before its padding of zeros"),
+        ((2, 9, 9), [conv, RELU, ("Mul", CHANNELS, {}), ("MaxPool", None, {"kernel_shape": [2, 2]})], "(MaxPool): a factor before it is not above 0"),
+        ((2, 9, 9), [conv, RELU, ("MaxPool", None, {"kernel_shape": [2, 2]}), ("Mul", np.float32(2), {}), ("Tanh", None, {})], "(Tanh): its input is scaled after a pool"),
+    ]:
+        with pytest.raises(octet.OctetError) as said:
+            octet.import_policy(maps_model(nodes, shape), actions=3, precision="fp32")
+        assert words in str(said.value), str(said.value)
+
+
 def test_activations_are_numbered_as_in_the_header():
     header = (pathlib.Path(__file__).parents[2] / "include/octet/learner.h").read_text()
     for number, name in enumerate(octet._onnx.ACTIVATIONS):

@@ -12,7 +12,6 @@
         .name = "axis", .s = "", .i = (number)                                                     \
     }
 #define LAST_AXIS "over the last axis of rows of numbers only"
-#define NO_CONV   "of stride 1, without padding, dilation and groups only"
 
 static const float observation[] = {1, -2, 3};
 static const float unit[] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, matrix[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -277,6 +276,8 @@ typedef struct conv_case {
     import_attribute attribute;
     uint32_t rows, columns, filters_of_bias;
     const char *why;
+    uint32_t count, at[3]; // numbers of its map, and the three that are compared
+    float want[3];
 } conv_case;
 
 static void
@@ -285,9 +286,10 @@ conv_begin(small_model *m, const conv_case *c, bool is_turned)
     static const float kernel[] = {1, 0, 0, 1, 0, 1, -1, 0, 0, 0, 0, 0}, bias[] = {10, -10, 0};
     static const int64_t shape[] = {-1, 1, 3, 3};
     static const float tens[] = {10};
-    static float last[8 * 3];
+    static float last[18 * 3];
+    memset(last, 0, sizeof(last));
     for (size_t i = 0; i < 3; i++) {
-        last[(i == 2 ? 5 : i) * 3 + i] = 1; // places 0 and 1 of filter 0, and 1 of filter 1
+        last[c->at[i] * 3 + i] = 1;
     }
     small_model_begin(m, 9);
     small_model_tensor(m, "kernel", 2, c->rows * c->columns, kernel);
@@ -296,7 +298,7 @@ conv_begin(small_model *m, const conv_case *c, bool is_turned)
     m->tensors[0].dims[2] = c->rows;
     m->tensors[0].dims[3] = c->columns;
     small_model_tensor(m, "bias", 0, c->filters_of_bias, bias);
-    small_model_tensor(m, "last", 8, 3, last);
+    small_model_tensor(m, "last", c->count, 3, last);
     small_model_list(m, "shape", shape, 4);
     small_model_tensor(m, "tens", 0, 1, tens);
     small_model_node(m, "Reshape", "map", "obs", "shape", NULL);
@@ -318,36 +320,89 @@ conv_end(small_model *m, const char *from, const char *why, const float *want)
     expect(m, map, why, want);
 }
 
+// Numbers 0 and 1 of filter 0, and 1 of filter 1.
+#define OF_2_X_2                                                                                   \
+    NULL, 8, {0, 1, 5},                                                                            \
+    {                                                                                              \
+        16, 18, -12                                                                                \
+    }
+
 static void
 test_convolutions(void **state)
 {
     (void)state;
     static const int64_t ones[] = {1, 1}, twos[] = {2, 2}, none[] = {0, 0, 0, 0},
-                         one[] = {0, 0, 1, 1};
+                         one[] = {0, 0, 1, 1}, many[] = {0, 2, 0, 0}, below[] = {0, 0, -1, 0},
+                         seventeen[] = {1, 17};
+#define LIST(NAME, numbers)                                                                        \
+    {                                                                                              \
+        .name = NAME, .s = "", .ints = numbers, .int_count = OCT_COUNTOF(numbers)                  \
+    }
     const conv_case cases[] = {
-        {{0}, 2, 2, 2, NULL},
-        {{.name = "strides", .s = "", .ints = ones, .int_count = 2}, 2, 2, 2, NULL},
-        {{.name = "strides", .s = "", .ints = twos, .int_count = 2}, 2, 2, 2, NO_CONV},
-        {{.name = "dilations", .s = "", .ints = ones, .int_count = 2}, 2, 2, 2, NULL},
-        {{.name = "dilations", .s = "", .ints = twos, .int_count = 2}, 2, 2, 2, NO_CONV},
-        {{.name = "pads", .s = "", .ints = none, .int_count = 4}, 2, 2, 2, NULL},
-        {{.name = "pads", .s = "", .ints = one, .int_count = 4}, 2, 2, 2, NO_CONV},
-        {{.name = "group", .s = "", .i = 1}, 2, 2, 2, NULL},
-        {{.name = "group", .s = "", .i = 2}, 2, 2, 2, NO_CONV},
-        {{.name = "auto_pad", .s = "NOTSET"}, 2, 2, 2, NULL},
-        {{.name = "auto_pad", .s = "VALID"}, 2, 2, 2, NULL},
-        {{.name = "auto_pad", .s = "SAME_UPPER"}, 2, 2, 2, NO_CONV},
-        {{0}, 2, 1, 2, "policies support square kernels"},
-        {{0}, 1, 2, 2, "policies support square kernels"},
-        {{0}, 4, 4, 2, "policies support square kernels"},
-        {{0}, 2, 2, 3, "its bias does not have one number for each filter"},
-        {{0}, 2, 2, 1, "its bias does not have one number for each filter"},
+        {{0}, 2, 2, 2, OF_2_X_2},
+        {LIST("strides", ones), 2, 2, 2, OF_2_X_2},
+        {LIST("dilations", ones), 2, 2, 2, OF_2_X_2},
+        {LIST("pads", none), 2, 2, 2, OF_2_X_2},
+        {{.name = "group", .s = "", .i = 1}, 2, 2, 2, OF_2_X_2},
+        {{.name = "auto_pad", .s = "NOTSET"}, 2, 2, 2, OF_2_X_2},
+        {{.name = "auto_pad", .s = "VALID"}, 2, 2, 2, OF_2_X_2},
+        {LIST("strides", twos), 2, 2, 2, NULL, 2, {0, 1, 1}, {16, -12, -12}},
+        {LIST("pads", one), 2, 2, 2, NULL, 18, {0, 2, 15}, {16, 13, -2}},
+        {{.name = "auto_pad", .s = "SAME_UPPER"}, 2, 2, 2, NULL, 18, {0, 2, 15}, {16, 13, -2}},
+        {{.name = "auto_pad", .s = "SAME_LOWER"}, 2, 2, 2, NULL, 18, {0, 2, 15}, {11, 13, -6}},
+        {{0}, 2, 1, 2, NULL, 12, {0, 1, 6}, {11, 12, -6}},
+        {{0}, 1, 2, 2, NULL, 12, {0, 1, 6}, {11, 12, -8}},
+        {LIST("dilations", twos), 2, 2, 2, .why = "it has dilations"},
+        {{.name = "group", .s = "", .i = 2}, 2, 2, 2, .why = "it has groups"},
+        {LIST("pads", many), 2, 2, 2, .why = "each padding must be less than the kernel"},
+        {LIST("pads", below), 2, 2, 2, .why = "a list of its attributes"},
+        {LIST("pads", ones), 2, 2, 2, .why = "a list of its attributes"},
+        {LIST("strides", none), 2, 2, 2, .why = "a list of its attributes"},
+        {LIST("strides", seventeen), 2, 2, 2, .why = "a stride of 17 along an axis"},
+        {{.name = "auto_pad", .s = "SAME"}, 2, 2, 2, .why = "its auto_pad is not one of ONNX's"},
+        {{0}, 4, 4, 2, .why = "its kernel of 4 numbers does not fit an axis of 3 numbers"},
+        {{0}, 2, 2, 3, .why = "its bias does not have one number for each filter"},
+        {{0}, 2, 2, 1, .why = "its bias does not have one number for each filter"},
     };
+#undef LIST
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         small_model m;
-        conv_begin(&m, &cases[i], false);
-        // 1 + 5 + 10, 2 + 6 + 10, 3 - 5 - 10.
-        conv_end(&m, "h", cases[i].why, (const float[]){16, 18, -12});
+        conv_case c = cases[i];
+        c.count = c.count > 0 ? c.count : 8;
+        conv_begin(&m, &c, false);
+        conv_end(&m, "h", c.why, c.want);
+    }
+}
+
+// Of the two maps 16, 18, 22, 24 and -12, -12, -12, -12.
+static void
+test_pools(void **state)
+{
+    (void)state;
+    static const int64_t twos[] = {2, 2}, one[] = {2};
+    static const struct {
+        const char *op;
+        const int64_t *kernel;
+        size_t axes;
+        const char *why;
+        float want;
+    } cases[] = {
+        {"MaxPool", twos, 2, NULL, 24},
+        {"AveragePool", twos, 2, NULL, 20},
+        {"GlobalMaxPool", NULL, 0, NULL, 24},
+        {"GlobalAveragePool", NULL, 0, NULL, 20},
+        {"MaxPool", one, 1, "a list of its attributes", 0},
+        {"AveragePool", NULL, 0, "its kernel has 0 numbers", 0},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        static const conv_case plain = {{0}, 2, 2, 2, NULL, 2, {0, 1, 1}, {0}};
+        small_model m;
+        conv_begin(&m, &plain, false);
+        small_model_node(&m, cases[i].op, "pool", "h", NULL, NULL);
+        if (cases[i].kernel != NULL) {
+            small_model_ints(&m, "kernel_shape", cases[i].kernel, cases[i].axes);
+        }
+        conv_end(&m, "pool", cases[i].why, (const float[]){cases[i].want, -12, -12});
     }
 }
 
@@ -355,7 +410,7 @@ static void
 test_what_is_done_to_maps_around_a_convolution(void **state)
 {
     (void)state;
-    static const conv_case plain = {{0}, 2, 2, 2, NULL};
+    static const conv_case plain = {{0}, 2, 2, 2, OF_2_X_2};
     static const float filters[] = {2, -3}, places[] = {1, 2, 3, 4};
     small_model m;
     // Before: 9 + 5 + 10, 8 + 4 + 10, 7 - 5 - 10.
@@ -387,6 +442,7 @@ main(void)
         cmocka_unit_test(test_choices_are_over_each_row),
         cmocka_unit_test(test_a_log_softmax_is_of_one_value),
         cmocka_unit_test(test_convolutions),
+        cmocka_unit_test(test_pools),
         cmocka_unit_test(test_what_is_done_to_maps_around_a_convolution),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
