@@ -308,25 +308,22 @@ test_policies_compute_the_learners_forward(void **state)
 
 // ---- numpy
 
-static policy_spec
-golden_spec(const golden_file *golden, uint32_t *rows)
-{
-    static const policy_activation order[] = {POLICY_RELU, POLICY_TANH, POLICY_ELU};
-    const double *map = golden_array(golden, "map", 3), *shape = golden_array(golden, "shape", 2);
-    config_ints filters = golden_ints(golden, "filters");
-    *rows = (uint32_t)shape[0];
-    return fixture_conv_spec((uint32_t)map[0], (uint32_t)map[1], (uint32_t)map[2], filters.value,
-                             filters.count, (uint32_t)golden_number(golden, "hidden"),
-                             order[(int)golden_number(golden, "activation")], (uint32_t)shape[1]);
-}
+typedef struct golden_case {
+    const char *name;
+    policy_activation activation;
+    uint32_t map[3];
+    const char *words;
+} golden_case;
 
 // Single precision: sums of some hundred terms.
 static void
-check_golden(const char *name)
+check_golden(const golden_case *what)
 {
-    golden_file *golden = golden_open(name);
-    uint32_t rows;
-    policy_spec spec = golden_spec(golden, &rows);
+    golden_file *golden = golden_open(what->name);
+    const double *shape = golden_array(golden, "shape", 2);
+    const uint32_t rows = (uint32_t)shape[0];
+    policy_spec spec =
+        fixture_words_spec(what->map, 3, what->words, what->activation, (uint32_t)shape[1]);
     size_t inputs = (size_t)rows * spec.obs_count, outputs = rows * policy_spec_outputs(&spec);
     size_t count = policy_spec_params(&spec);
     float *params = golden_floats(golden, "params", count), *x = golden_floats(golden, "x", inputs);
@@ -362,9 +359,18 @@ static void
 test_forward_and_backward_equal_numpy(void **state)
 {
     (void)state;
-    check_golden("conv_relu");
-    check_golden("conv_tanh");
-    check_golden("conv_elu_two");
+    static const golden_case cases[] = {
+        {"conv_relu", POLICY_RELU, {5, 4, 2}, "conv 3 3x3, dense 5"},
+        {"conv_tanh", POLICY_TANH, {4, 6, 1}, "conv 2 3x3, dense 4"},
+        {"conv_elu_two", POLICY_ELU, {7, 6, 3}, "conv 4 3x3, conv 2 3x3, dense 3"},
+        {"conv_stride", POLICY_TANH, {9, 7, 2}, "conv 3 4x3/2x1, conv 4 2x2/2"},
+        {"conv_zeros", POLICY_ELU, {5, 6, 2}, "conv 3 3x4/2x3+1x2, dense 4"},
+        {"conv_max_pool", POLICY_RELU, {7, 6, 2}, "conv 4 3x3+1, pool 3x2/2+1x0 tanh, dense 3"},
+        {"conv_mean_pool", POLICY_TANH, {6, 7, 2}, "conv 3 2x2, mean 3x3/2+2, conv 2 2x2"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        check_golden(&cases[i]);
+    }
 }
 
 int

@@ -122,6 +122,79 @@ test_read_refuses_a_chain_where_there_is_a_block(void **state)
     nn_net_fini(&block);
 }
 
+static size_t
+net_bytes(const policy_spec *spec, uint8_t *bytes, size_t capacity)
+{
+    nn_net net;
+    nn_net_init(&net, fixture_context(), spec, 1);
+    oct_writer writer = {.base = bytes, .capacity = capacity};
+    nn_net_save(&net, &writer);
+    assert_false(writer.failed);
+    nn_net_fini(&net);
+    return writer.used;
+}
+
+// Nets of the same sizes that differ in a kernel, a stride, a padding or a kind are other networks.
+static void
+test_read_refuses_another_kernel(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "conv 2 2x2/2+1",
+        "conv 2 2x2/2x1+1",
+        "conv 2 2x2/2",
+        "conv 2 4x1/2+1x0",
+        "conv 2 1x4/2+0x1",
+        "conv 2 2x2",
+        "conv 2 3x3",
+        "conv 2 2x2, pool 2x2",
+        "conv 2 2x2, mean 2x2",
+        "conv 2 2x2, pool 2x2+1",
+        "conv 2 2x2, pool 2x2/3",
+    };
+    enum { COUNT = OCT_COUNTOF(words) };
+    policy_spec specs[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        specs[i] = fixture_words_spec((uint32_t[]){5, 5, 1}, 3, words[i], POLICY_RELU, 2);
+    }
+    for (size_t i = 0; i < (size_t)COUNT * COUNT; i++) {
+        static uint8_t bytes[4096];
+        const size_t length = net_bytes(&specs[i / COUNT], bytes, sizeof(bytes));
+        nn_net net;
+        nn_net_view view;
+        nn_net_init(&net, fixture_context(), &specs[i % COUNT], 1);
+        oct_reader reader = {.at = bytes, .left = length};
+        T_ERR(nn_net_read(&view, &net, &reader), i / COUNT == i % COUNT ? OCT_OK : OCT_EPROTO);
+        nn_net_fini(&net);
+    }
+}
+
+// Checkpoints of convolutions of stride 1 without padding, and of dense layers, have these bytes
+// since the first version: flags 2 and 1, then height, width, channels, filters and kernel.
+static void
+test_shapes_of_old_checkpoints_keep_their_bytes(void **state)
+{
+    (void)state;
+    static const uint8_t want[] = {
+        3,  0, 0, 0, // layers
+        40, 0, 0, 0, 18, 0, 0, 0, POLICY_RELU,
+        2, // convolution
+        5,  0, 0, 0, 4,  0, 0, 0, 2,
+        0,  0, 0, 3, 0,  0, 0, 3, 0,
+        0,  0, //
+        18, 0, 0, 0, 6,  0, 0, 0, POLICY_TANH,
+        1, // norm
+        6,  0, 0, 0, 2,  0, 0, 0, POLICY_LINEAR,
+        0,
+    };
+    policy_spec spec = fixture_words_spec((uint32_t[]){5, 4, 2}, 3, "conv 3 3x3, dense 6 norm tanh",
+                                          POLICY_RELU, 2);
+    static uint8_t bytes[4096];
+    const size_t length = net_bytes(&spec, bytes, sizeof(bytes));
+    assert_int_equal(length, sizeof(want) + policy_spec_params(&spec) * sizeof(float));
+    assert_memory_equal(bytes, want, sizeof(want));
+}
+
 static void
 test_read_refuses_what_is_not_finite(void **state)
 {
@@ -185,6 +258,8 @@ main(void)
         cmocka_unit_test(test_read_refuses_every_truncation),
         cmocka_unit_test(test_read_refuses_another_shape),
         cmocka_unit_test(test_read_refuses_a_chain_where_there_is_a_block),
+        cmocka_unit_test(test_read_refuses_another_kernel),
+        cmocka_unit_test(test_shapes_of_old_checkpoints_keep_their_bytes),
         cmocka_unit_test(test_read_refuses_what_is_not_finite),
         cmocka_unit_test(test_read_refuses_a_negative_second_moment),
         cmocka_unit_test(test_apply_brings_everything_back),
