@@ -3,7 +3,8 @@
 // For each case, DQN is first compared with double precision, and our products with OpenBLAS'. Then
 // rounds of the products alone (each by the faster of OpenBLAS and oneDNN), of our own products, of
 // whole updates and of their stages take turns, so that all meet the same neighbours. JSON lines:
-// medians in microseconds of the thread's CPU time; ratio is update / products.
+// medians in microseconds of the thread's CPU time; ratio is update / products, and
+// layers_ratio is layers / products.
 //
 // usage: bench_learner [quick] [environment] [exact] [threads=N] [products | CASE...]
 //   quick        once, as a test; without CASE only networks up to QUICK_WIDTH wide
@@ -101,6 +102,10 @@ static const bench_case cases[] = {
     {"ppo_box_2x64_b256", PPO(2, 64, 256, 4)},
     {"ppo_box_2x256_b256", PPO(2, 256, 256, 4)},
     {"ppo_box_3x512_b256", PPO(3, 512, 256, 4)},
+    {"nature_b32", BENCH_MLP, WIDE(1, 512), .layers = "nature", .batch = 32, .obs = 28224,
+     .actions = 6},
+    {"nature_b256", BENCH_MLP, WIDE(1, 512), .layers = "nature", .batch = 256, .obs = 28224,
+     .actions = 6},
     {"ppo_conv_freeway", BENCH_PPO, WIDE(1, 64), .conv = {1, {16}}, .batch = 1024, .obs = 700,
      .actions = 3, .epochs = 1, .minibatches = 4},
 };
@@ -188,11 +193,13 @@ print_case(const bench_update *u, const timing *timings, int rounds)
         median[s] = timings[s].us[rounds / 2];
         printf(", \"%s\": %.2f", stages[s].name, median[s]);
     }
-    printf(", \"update_min\": %.2f, \"rest\": %.2f, \"ratio\": %.3f, \"updates_per_s\": %.0f, "
+    printf(", \"update_min\": %.2f, \"rest\": %.2f, \"ratio\": %.3f, \"layers_ratio\": %.3f, "
+           "\"updates_per_s\": %.0f, "
            "\"unit\": \"us\", \"rounds\": %d, \"threads\": %u, \"libraries\": \"%s\", \"commit\": "
            "\"%s\"}\n",
            timings[2].us[0], median[2] - median[3] - median[4], median[2] / median[0],
-           1e6 / median[2], rounds, threads, bench_products_libraries(), OCT_COMMIT);
+           median[3] / median[0], 1e6 / median[2], rounds, threads, bench_products_libraries(),
+           OCT_COMMIT);
     (void)fflush(stdout);
 }
 

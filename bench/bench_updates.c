@@ -2,6 +2,7 @@
 #include "bench/bench_updates.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "algos/algo_ops.h"
@@ -73,6 +74,9 @@ config_fill(bench_update *u)
     config->network.hidden = what->hidden;
     config->network.critic_hidden = what->critic_hidden;
     config->network.conv = what->conv;
+    if (what->layers != NULL) {
+        (void)snprintf(config->network.layers, sizeof(config->network.layers), "%s", what->layers);
+    }
     config->network.critic_residual = what->residual;
     config->algo.normalise_observations = what->normalise;
     config->algo.critics = what->critics;
@@ -86,7 +90,7 @@ config_fill(bench_update *u)
         config_fill_ppo(what, config);
     } else if (what->kind == BENCH_D4PG) {
         config_fill_d4pg(config);
-    } else if (what->kind == BENCH_DQN) {
+    } else if (what->kind == BENCH_DQN || what->layers != NULL) {
         config_fill_dqn(config);
     } else {
         config_fill_critics(what, config);
@@ -114,13 +118,14 @@ specs_fill(bench_update *u)
 {
     const bench_case *what = u->what;
     const config_experiment *config = &u->config;
-    bool is_discrete = what->kind == BENCH_DQN || what->kind == BENCH_PPO;
+    bool is_discrete = what->kind == BENCH_DQN || what->kind == BENCH_PPO || what->layers != NULL;
     bool is_d4pg = what->kind == BENCH_D4PG;
+    const uint32_t side = what->layers != NULL ? 84 : 10; // of observations that are maps
     u->policy = (policy_spec){
         .obs_dtype = POLICY_F32,
         .obs_count = what->obs,
-        .obs_rank = what->conv.count > 0 ? 3 : 0,
-        .obs_shape = {10, 10, what->obs / 100},
+        .obs_rank = what->conv.count > 0 || what->layers != NULL ? 3 : 0,
+        .obs_shape = {side, side, what->obs / (side * side)},
         .action_kind = is_discrete ? POLICY_DISCRETE : POLICY_BOX,
         .action_count = what->actions,
     };
@@ -133,9 +138,9 @@ specs_fill(bench_update *u)
     u->T = wants.window == ALGO_WINDOW_N_STEP ? 0 : wants.steps;
     u->critic = (policy_spec){
         .obs_dtype = POLICY_F32,
-        .obs_count = what->obs + (is_ppo(what) ? 0 : what->actions),
+        .obs_count = what->obs + (is_ppo(what) || is_discrete ? 0 : what->actions),
         .obs_rank = u->policy.obs_rank,
-        .obs_shape = {10, 10, what->obs / 100},
+        .obs_shape = {side, side, what->obs / (side * side)},
         .action_kind = POLICY_DISCRETE,
         .action_count = 1,
         .head = is_d4pg ? POLICY_HEAD_ATOMS : POLICY_HEAD_VALUES,

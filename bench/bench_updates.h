@@ -27,6 +27,7 @@ typedef struct bench_case {
     bench_kind kind;
     config_ints hidden, critic_hidden;
     config_ints conv;             // of PPO: filters over observations of 10 x 10 x obs / 100
+    const char *layers;           // network.layers over 84 x 84 x obs / 7056; NULL: hidden
     uint32_t batch, obs, actions; // PPO's batch is the rows of a minibatch
     bool bf16;
     uint32_t critics;             // algo.critics

@@ -49,50 +49,57 @@ conv_reserve(nn_context *context, const nn_layer *layer, uint32_t rows_max)
 }
 
 // The windows of a map, one per position of the kernel: `kernel` lines of `run` numbers each,
-// `line` numbers apart.
+// `line` numbers apart. The patches of two positions are `step` numbers apart.
 typedef struct windows {
     policy_axis rows, columns;
-    uint32_t down, across;      // positions of the kernel
-    size_t channels, run, line; // channels of the map, in numbers
+    uint32_t down, across;    // positions of the kernel
+    uint32_t inside, outside; // windows [inside, outside) across are not on zeros left or right
+    size_t channels, run, line, step;
 } windows;
 
 static windows
-windows_of(const policy_conv *conv)
+windows_of(const policy_conv *conv, size_t step)
 {
+    const policy_axis *x = &conv->columns;
+    const uint32_t across = policy_axis_positions(x), end = x->before + x->size;
+    const uint32_t inside = OCT_MIN((x->before + x->stride - 1) / x->stride, across);
+    const uint32_t outside = end < x->kernel ? 0 : (end - x->kernel) / x->stride + 1;
     return (windows){
         .rows = conv->rows,
         .columns = conv->columns,
         .down = policy_axis_positions(&conv->rows),
-        .across = policy_axis_positions(&conv->columns),
+        .across = across,
+        .inside = inside,
+        .outside = OCT_MAX(OCT_MIN(outside, across), inside),
         .channels = conv->channels,
-        .run = (size_t)conv->columns.kernel * conv->channels,
-        .line = (size_t)conv->columns.size * conv->channels,
+        .run = (size_t)x->kernel * conv->channels,
+        .line = (size_t)x->size * conv->channels,
+        .step = step,
     };
 }
 
-// The part of a window that is on the map: its first row and column there, and in the kernel; rows
-// and columns of it.
-typedef struct overlap {
-    uint32_t y, x, top, left, rows, columns;
-} overlap;
-
-static void
-axis_overlap(const policy_axis *axis, uint32_t position, uint32_t *at, uint32_t *skip,
-             uint32_t *count)
+static bool
+is_inside(const windows *w, uint32_t x)
 {
-    const policy_span span = policy_axis_span(axis, position);
-    *at = span.first;
-    *skip = span.first + axis->before - position * axis->stride;
-    *count = span.end - span.first;
+    return x >= w->inside && x < w->outside;
 }
 
-static overlap
-overlap_of(const windows *w, uint32_t y, uint32_t x)
+// What a line of the map has under the window at position x: count numbers, which begin at number
+// `at` of the line and at number `skip` of the window's line.
+typedef struct overlap {
+    size_t at, skip, count;
+} overlap;
+
+static inline overlap
+overlap_of(const windows *w, uint32_t x)
 {
-    overlap o;
-    axis_overlap(&w->rows, y, &o.y, &o.top, &o.rows);
-    axis_overlap(&w->columns, x, &o.x, &o.left, &o.columns);
-    return o;
+    const uint32_t from = x * w->columns.stride, before = w->columns.before;
+    if (is_inside(w, x)) {
+        return (overlap){(from - before) * w->channels, 0, w->run};
+    }
+    const policy_span span = policy_axis_span(&w->columns, x);
+    return (overlap){span.first * w->channels, (span.first + before - from) * w->channels,
+                     (span.end - span.first) * w->channels};
 }
 
 // Copies a short run. Two pieces of a fixed size, which may overlap, take a fraction of the time of
@@ -111,48 +118,68 @@ run_copy(float *restrict to, const float *restrict from, size_t count)
     memcpy(to + count - PIECE, from + count - PIECE, PIECE * sizeof(*to));
 }
 
-// Unfolds one map to patches[places][columns] (im2col); consecutive positions are `step` numbers
-// apart, and the numbers beyond the window are 0.
+// Sets to 0 what the windows of row y have on zeros around the map, and the numbers of a patch
+// beyond its window.
 static void
-map_unfold(const windows *w, const float *restrict map, float *restrict patches, size_t step)
+band_clear(const windows *w, bool is_whole, float *patches)
 {
     const size_t numbers = w->rows.kernel * w->run;
-    for (uint32_t y = 0; y < w->down; y++) {
-        for (uint32_t x = 0; x < w->across; x++, patches += step) {
-            const overlap o = overlap_of(w, y, x);
-            const float *from = map + o.y * w->line + o.x * w->channels;
-            float *to = patches + o.top * w->run + o.left * w->channels;
-            const size_t count = o.columns * w->channels;
-            if (o.rows < w->rows.kernel || o.columns < w->columns.kernel) {
-                memset(patches, 0, numbers * sizeof(*patches));
-            }
-            for (uint32_t k = 0; k < o.rows; k++) {
-                run_copy(to + k * w->run, from + k * w->line, count);
-            }
-            for (size_t i = numbers; i < step; i++) {
-                patches[i] = 0;
-            }
+    for (uint32_t x = 0; x < w->across; x++, patches += w->step) {
+        for (size_t i = is_whole && is_inside(w, x) ? numbers : 0; i < w->step; i++) {
+            patches[i] = 0;
         }
     }
 }
 
-// The reverse of map_unfold: adds each patch to its window, in the order of positions, so that
-// numbers under several windows are summed.
+static void
+line_unfold(const windows *w, const float *restrict line, float *restrict patches)
+{
+    for (uint32_t x = 0; x < w->across; x++, patches += w->step) {
+        const overlap o = overlap_of(w, x);
+        run_copy(patches + o.skip, line + o.at, o.count);
+    }
+}
+
+// Unfolds one map to patches[places][step] (im2col). The lines of the map are read from the first
+// to the last, once for each row of the kernel that is over them, and the patches of one row of
+// positions stay in the nearest cache meanwhile.
+static void
+map_unfold(const windows *w, const float *restrict map, float *restrict patches)
+{
+    for (uint32_t y = 0; y < w->down; y++, patches += w->across * w->step) {
+        const policy_span rows = policy_axis_span(&w->rows, y);
+        const uint32_t skip = rows.first + w->rows.before - y * w->rows.stride;
+        band_clear(w, rows.end - rows.first == w->rows.kernel, patches);
+        for (uint32_t k = 0; k < rows.end - rows.first; k++) {
+            line_unfold(w, map + (rows.first + k) * w->line, patches + (skip + k) * w->run);
+        }
+    }
+}
+
+static void
+line_fold(const windows *w, float *restrict line, const float *restrict patches)
+{
+    for (uint32_t x = 0; x < w->across; x++, patches += w->step) {
+        const overlap o = overlap_of(w, x);
+        float *restrict to = line + o.at;
+        const float *restrict from = patches + o.skip;
+        for (size_t i = 0; i < o.count; i++) {
+            to[i] += from[i];
+        }
+    }
+}
+
+// The reverse of map_unfold: each number of the map becomes the sum of the numbers of all patches
+// that are its copies, in the order of positions.
 static void
 map_fold(const windows *w, float *restrict map, const float *restrict patches)
 {
-    const size_t step = w->rows.kernel * w->run;
-    for (uint32_t y = 0; y < w->down; y++) {
-        for (uint32_t x = 0; x < w->across; x++, patches += step) {
-            const overlap o = overlap_of(w, y, x);
-            float *to = map + o.y * w->line + o.x * w->channels;
-            const float *from = patches + o.top * w->run + o.left * w->channels;
-            const size_t count = o.columns * w->channels;
-            for (uint32_t k = 0; k < o.rows; k++) {
-                for (size_t i = 0; i < count; i++) {
-                    to[k * w->line + i] += from[k * w->run + i];
-                }
-            }
+    memset(map, 0, w->rows.size * w->line * sizeof(*map));
+    for (uint32_t y = 0; y < w->down; y++, patches += w->across * w->step) {
+        const policy_span rows = policy_axis_span(&w->rows, y);
+        const uint32_t skip = rows.first + w->rows.before - y * w->rows.stride;
+        for (uint32_t k = 0; k < rows.end - rows.first; k++) {
+            line_fold(w, map + (rows.first + k) * w->line, patches + (skip + k) * w->run);
         }
     }
 }
@@ -160,9 +187,9 @@ map_fold(const windows *w, float *restrict map, const float *restrict patches)
 static void
 rows_unfold(const nn_layer *layer, const float *x, float *patches, size_t step, uint32_t rows)
 {
-    const windows w = windows_of(&layer->conv);
+    const windows w = windows_of(&layer->conv, step);
     for (size_t r = 0; r < rows; r++) {
-        map_unfold(&w, x + r * layer->inputs, patches + r * layer->places * step, step);
+        map_unfold(&w, x + r * layer->inputs, patches + r * layer->places * step);
     }
 }
 
@@ -218,11 +245,10 @@ static void
 conv_backward_inputs(const nn_pass *pass, float *dx, const float *dy, const float *x)
 {
     const nn_layer *layer = pass->layer;
-    const windows w = windows_of(&layer->conv);
+    const windows w = windows_of(&layer->conv, layer->columns);
     const uint32_t most = block_maps(layer, pass->rows);
     float *patches = patches_of(pass->context, layer, most);
     (void)x;
-    memset(dx, 0, (size_t)pass->rows * layer->inputs * sizeof(*dx));
     for (uint32_t from = 0; from < pass->rows; from += most) {
         uint32_t maps = OCT_MIN(most, pass->rows - from);
         nn_gemm_nn(pass->context, patches, dy + (size_t)from * layer->outputs, pass->W,
