@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_pulse.h"
 #include "common/oct_reason.h"
 
 // Streams of the seed for the first weights and for the order of rows.
@@ -392,6 +393,7 @@ order_shuffle(algo_rollout *r)
 void
 algo_rollout_minibatch(algo_rollout *r, uint32_t k)
 {
+    oct_pulse_beat_again(); // an update of pictures may take minutes, a minibatch does not
     uint32_t parts = minibatches_of_epoch(r), part = k % parts;
     if (part == 0 && parts > 1) {
         order_shuffle(r);

@@ -13,6 +13,7 @@
 #include "algos/algo_cg.h"
 #include "algos/algo_rollout.h"
 #include "common/oct_base.h"
+#include "common/oct_pulse.h"
 
 typedef struct algo_trpo {
     algo_rollout on;
@@ -176,6 +177,7 @@ fisher_product(void *arg, const float *v, float *Fv)
 {
     algo_trpo *trpo = arg;
     group *all = trpo->on.base.group;
+    oct_pulse_beat_again();
     algo_pair_fisher(&trpo->on.pair, &trpo->tangent, v, Fv);
     for (size_t i = 0; all != NULL && i < trpo->cg.count; i++) {
         Fv[i] *= (float)trpo->on.rows.N / trpo->N_mean;

@@ -14,6 +14,7 @@
 #include "envs/env_plugin.h"
 #include "envs/env_registry.h"
 #include "envs/env_repeat.h"
+#include "envs/env_stack.h"
 #include "envs/gym/env_gym.h"
 
 #define COUNT_MAX (1u << 20)
@@ -145,6 +146,19 @@ repeat_take(env_options *options, uint32_t *repeat, oct_reason *why)
     return OCT_OK;
 }
 
+// Removes the number of stacked frames from the options: 1 if there is none.
+static oct_err
+frames_take(env_options *options, uint32_t *frames, oct_reason *why)
+{
+    const char *text = env_options_take(options, ENV_STACK_KEY);
+    *frames = text != NULL ? oct_action_repeat_read(text) : 1;
+    if (*frames == 0) {
+        return oct_refuse(why, "option " ENV_STACK_KEY "=%s: not a whole number 1 .. %d", text,
+                          ENV_STACK_MAX);
+    }
+    return OCT_OK;
+}
+
 // With action repeat the inner environment is stepped one step at a time, so the outer one resets.
 static uint32_t
 autoreset_of(const env_request *request, uint32_t repeat)
@@ -154,11 +168,13 @@ autoreset_of(const env_request *request, uint32_t repeat)
 }
 
 static oct_err
-handle_create(env_instance *instance, const env_request *request, uint32_t *repeat, oct_reason *why)
+handle_create(env_instance *instance, const env_request *request, uint32_t *repeat,
+              uint32_t *frames, oct_reason *why)
 {
     env_options options;
     OCT_TRY(env_options_init(&options, request->options, why));
     if (repeat_take(&options, repeat, why) != OCT_OK ||
+        frames_take(&options, frames, why) != OCT_OK ||
         (!env_gym_has(request->id) && env_options_decode(&options, why) != OCT_OK)) {
         env_options_fini(&options);
         return OCT_EINVAL;
@@ -194,8 +210,8 @@ env_instance_init(env_instance *out, const env_request *request, oct_reason *why
     }
     env_instance instance = {0};
     OCT_TRY(api_find(&instance.api, request, why));
-    uint32_t repeat;
-    OCT_TRY(handle_create(&instance, request, &repeat, why));
+    uint32_t repeat, frames;
+    OCT_TRY(handle_create(&instance, request, &repeat, &frames, why));
     oct_reason fault;
     const octet_env_spec *theirs = instance.api->spec(instance.handle);
     if (env_plugin_spec_read(&instance.spec, instance.api, theirs, &fault) != OCT_OK) {
@@ -205,6 +221,11 @@ env_instance_init(env_instance *out, const env_request *request, oct_reason *why
     }
     if (repeat > 1) {
         env_repeat_around(&instance, repeat, request->count, request->autoreset);
+    }
+    if (frames > 1 &&
+        env_stack_around(&instance, frames, request->count, request->autoreset, why) != OCT_OK) {
+        env_instance_fini(&instance);
+        return OCT_EINVAL;
     }
     *out = instance;
     return OCT_OK;

@@ -212,27 +212,41 @@ nn_net_randomise(nn_net *net, oct_rng *rng)
     }
 }
 
+// Returns the sum of a[i] * b[i]: element i is added to lane i mod 8, then the lanes in order.
+static double
+lanes_dot(const double *restrict a, const double *restrict b, uint32_t n)
+{
+    double lanes[8] = {0}, sum = 0;
+    uint32_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (uint32_t lane = 0; lane < 8; lane++) {
+            lanes[lane] += a[i + lane] * b[i + lane];
+        }
+    }
+    for (uint32_t lane = 0; i + lane < n; lane++) {
+        lanes[lane] += a[i + lane] * b[i + lane];
+    }
+    for (uint32_t lane = 0; lane < 8; lane++) {
+        sum += lanes[lane];
+    }
+    return sum;
+}
+
 // Makes the rows of x[rows][columns], rows <= columns, orthogonal and of length 1: Gram-Schmidt,
 // twice for each row (Giraud et al. 2005: twice is enough).
 static void
 rows_orthogonalise(double *x, uint32_t rows, uint32_t columns)
 {
     for (uint32_t pass = 0; pass < 2 * rows; pass++) {
-        double *row = x + (size_t)(pass / 2) * columns, squares = 0;
+        double *row = x + (size_t)(pass / 2) * columns;
         for (uint32_t k = 0; k < pass / 2; k++) {
             const double *other = x + (size_t)k * columns;
-            double dot = 0;
-            for (uint32_t i = 0; i < columns; i++) {
-                dot += row[i] * other[i];
-            }
+            double dot = lanes_dot(row, other, columns);
             for (uint32_t i = 0; i < columns; i++) {
                 row[i] -= dot * other[i];
             }
         }
-        for (uint32_t i = 0; i < columns; i++) {
-            squares += row[i] * row[i];
-        }
-        double scale = 1 / sqrt(squares);
+        double scale = 1 / sqrt(lanes_dot(row, row, columns));
         for (uint32_t i = 0; i < columns; i++) {
             row[i] *= scale;
         }

@@ -7,6 +7,7 @@
 
 #include "common/oct_action_repeat.h"
 #include "common/oct_text.h"
+#include "envs/env_stack.h"
 
 #define PREFIX    "dmc:"
 #define STEPS_MAX 1000000000
@@ -68,7 +69,7 @@ option_read(dmc_options *out, const octet_env_option *option, char *error, uint3
     }
     snprintf(error, error_size,
              "the Control Suite has no option \"%s\"; it has: task, mjcf_dir, "
-             "max_episode_steps, " OCT_ACTION_REPEAT_KEY,
+             "max_episode_steps, " OCT_ACTION_REPEAT_KEY ", " ENV_STACK_KEY,
              option->key);
     return false;
 }

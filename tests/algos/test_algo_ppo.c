@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "algos/algo_transfer.h"
+#include "common/oct_pulse.h"
 #include "common/oct_reason.h"
 #include "nn/nn_net.h"
 #include "tests/algos/reinforce_fixture.h"
@@ -99,8 +100,13 @@ test_a2c_takes_one_step_and_ppo_one_for_each_minibatch(void **state)
         trial t = reinforce_fixture_trial(config, false, 1);
         float result[ALGO_NUMBERS_MAX];
         algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
+        // A supervisor sees each minibatch: a whole update may take minutes.
+        oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WORKS);
+        uint64_t beats = oct_pulse_last_beat(OCT_PULSE_WORK) / 4;
         T_OK(algo_update(t.a, &batch, 1e-3f, NULL, result));
         assert_true(fixture_number(&config, result, "gradient_steps") == (is_a2c ? 1.0f : 6.0f));
+        assert_int_equal(oct_pulse_last_beat(OCT_PULSE_WORK) / 4 - beats, is_a2c ? 1 : 6);
+        assert_int_equal(oct_pulse_doing_of(oct_pulse_last_beat(OCT_PULSE_WORK)), OCT_PULSE_WORKS);
         assert_int_equal(algo_updates(t.a), 1);
         fixture_batch_free(&batch);
         algo_destroy(t.a);

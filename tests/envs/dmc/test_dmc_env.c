@@ -231,7 +231,7 @@ test_dmc_options_are_checked(void **state)
     const char *const cases[][3] = {
         {"dmc:pendulum_swingup", "task=cartpole_swingup", "given twice"},
         {"dmc:pendulum_swingup", "gravity=3",
-         "it has: task, mjcf_dir, max_episode_steps, action_repeat"},
+         "it has: task, mjcf_dir, max_episode_steps, action_repeat, frame_stack"},
         {"dmc:pendulum_swingup", "max_episode_steps=-1", "is not an integer from 0"},
         {"dmc:pendulum_swinup", "", "did you mean dmc:pendulum_swingup?"},
         {"dmc:", "", "no environment \"dmc:\""},
