@@ -37,6 +37,8 @@ AGREE(OCTET_LEARNER_DISCRETE, POLICY_DISCRETE);
 AGREE(OCTET_LEARNER_BOX, POLICY_BOX);
 AGREE(OCTET_LEARNER_DENSE, POLICY_DENSE);
 AGREE(OCTET_LEARNER_CONV, POLICY_CONV);
+AGREE(OCTET_LEARNER_MAX_POOL, POLICY_MAX_POOL);
+AGREE(OCTET_LEARNER_MEAN_POOL, POLICY_MEAN_POOL);
 #define AGREE_ACTIVATION(ENUM, name, version) AGREE(OCTET_LEARNER_##ENUM, POLICY_##ENUM);
 POLICY_ACTIVATIONS(AGREE_ACTIVATION)
 #undef AGREE_ACTIVATION
@@ -81,6 +83,15 @@ struct learner_external {
 
 // ---- the description of the run
 
+static octet_learner_kernel
+kernel_of(const policy_axis *axis)
+{
+    return (octet_learner_kernel){.kernel = axis->kernel,
+                                  .stride = axis->stride,
+                                  .before = axis->before,
+                                  .after = axis->after};
+}
+
 static void
 layers_fill(octet_learner_spec *out, const policy_spec *spec)
 {
@@ -106,6 +117,8 @@ layers_fill(octet_learner_spec *out, const policy_spec *spec)
             .gain = layer->layer_norm ? at.gain : 0,
             .offset = layer->layer_norm ? at.offset : 0,
         };
+        out->kernels[l][0] = kernel_of(&layer->conv.rows);
+        out->kernels[l][1] = kernel_of(&layer->conv.columns);
     }
 }
 

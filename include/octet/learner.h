@@ -44,7 +44,12 @@ enum {
 
 enum { OCTET_LEARNER_N_STEP = 1, OCTET_LEARNER_SEQUENCE = 2, OCTET_LEARNER_ROLLOUT = 3 };
 enum { OCTET_LEARNER_DISCRETE = 1, OCTET_LEARNER_BOX = 2 };
-enum { OCTET_LEARNER_DENSE = 1, OCTET_LEARNER_CONV = 2 };
+enum {
+    OCTET_LEARNER_DENSE = 1,
+    OCTET_LEARNER_CONV = 2,
+    OCTET_LEARNER_MAX_POOL = 3, /* pools have no parameters */
+    OCTET_LEARNER_MEAN_POOL = 4 /* does not count zeros around the map */
+};
 enum {
     OCTET_LEARNER_LINEAR = 0,
     OCTET_LEARNER_RELU = 1,
@@ -95,18 +100,26 @@ enum {
 
 /* A layer, and the indices at which its parts begin in the block of parameters. Weights are a
  * matrix [rows][columns], row-major: y = W x + b. Weights of a convolution are
- * [filters][kernel][kernel][channels] over a map [height][width][channels], stride 1, no padding.
+ * [filters][kernel rows][kernel columns][channels] over a map [height][width][channels].
  * With layer_norm, gain[outputs] and offset[outputs] are applied between W x + b and the
  * activation, epsilon 1e-5. */
 typedef struct octet_learner_layer {
-    uint32_t kind; /* OCTET_LEARNER_DENSE, OCTET_LEARNER_CONV */
+    uint32_t kind; /* OCTET_LEARNER_DENSE ... */
     uint32_t inputs, outputs;
     uint32_t activation; /* OCTET_LEARNER_LINEAR ... */
     uint32_t layer_norm; /* 0 or 1 */
     uint32_t rows, columns;
-    uint32_t height, width, channels, filters, kernel; /* of a convolution, else 0 */
+    /* Of a convolution or a pool, else 0. kernel: the rows of its kernel; see kernels below. */
+    uint32_t height, width, channels, filters, kernel;
     uint64_t weight, bias, gain, offset;
 } octet_learner_layer;
+
+/* The kernel of a convolution or a pool along one axis of its map, in numbers of the map. There are
+ * (before + size + after - kernel) / stride + 1 positions along an axis of size numbers. */
+typedef struct octet_learner_kernel {
+    uint32_t kernel, stride;
+    uint32_t before, after; /* zeros around the map */
+} octet_learner_kernel;
 
 /* The description of the run. It does not change between the first batch and the last. */
 typedef struct octet_learner_spec {
@@ -132,6 +145,8 @@ typedef struct octet_learner_spec {
     uint64_t deviation;   /* HEAD_GAUSSIAN: index of the [dim] log deviations; else 0 */
     uint32_t number_count;
     char number_names[OCTET_LEARNER_NUMBERS_MAX][32]; /* the numbers that answers may report */
+    octet_learner_kernel kernels[OCTET_LEARNER_LAYERS_MAX][2]; /* of each layer, along rows and
+                                                                  columns; 0 if it is dense */
 } octet_learner_spec;
 
 /* A batch in the shared memory. It is valid until octet_learner_update, and the caller may change

@@ -109,15 +109,54 @@ def _activate(draft: _Draft, name: Any, label: str) -> None:
     draft.at = draft.model.activate(str(name).lower(), draft.at, label)
 
 
+def _per_axis(value: Any, axes: int) -> list[int]:
+    return [int(one) for one in value] if is_list(value) else [int(value)] * axes
+
+
+def _pads(module: Any, axes: int) -> list[int]:
+    """Returns the zeros before each axis, then those after each."""
+    if module.padding == "valid":
+        return [0] * (2 * axes)
+    if module.padding == "same":
+        totals = [kernel - 1 for kernel in _per_axis(module.kernel_size, axes)]
+        return [total // 2 for total in totals] + [total - total // 2 for total in totals]
+    return _per_axis(module.padding, axes) * 2
+
+
 def _conv(draft: _Draft, module: Any, label: str) -> None:
-    if module.padding_mode != "zeros" or isinstance(module.padding, str):
-        raise OctetError(f"{label}: padding {module.padding!r}; policies have convolutions without padding")
+    if module.padding_mode != "zeros":
+        raise OctetError(f"{label}: padding_mode {module.padding_mode!r}; policies have padding with zeros only")
     weight = floats_of(label, module.weight)
     names = [draft.model.constant(weight)]
     if module.bias is not None:
         names.append(draft.model.constant(floats_of(label, module.bias)))
-    draft.add("Conv", *names, label=label, kernel_shape=list(weight.shape[2:]), strides=list(module.stride),
-              pads=[*module.padding, *module.padding], dilations=list(module.dilation), group=int(module.groups))
+    axes = weight.ndim - 2
+    draft.add("Conv", *names, label=label, kernel_shape=list(weight.shape[2:]), strides=_per_axis(module.stride, axes),
+              pads=_pads(module, axes), dilations=_per_axis(module.dilation, axes), group=int(module.groups))
+
+
+def _pool(draft: _Draft, module: Any, name: str, label: str) -> None:
+    """Adds MaxPool1d, AvgPool2d and their like."""
+    axes = int(name[-2])
+    attributes: dict[str, int | list[int]] = {}
+    pads = _pads(module, axes)
+    if name.startswith("Max"):
+        attributes["dilations"] = _per_axis(module.dilation, axes)
+        if module.return_indices:
+            raise OctetError(f"{label}: a pool that returns indices (return_indices=True); allowed is False")
+    else:
+        attributes["count_include_pad"] = int(module.count_include_pad and any(pads))
+        if getattr(module, "divisor_override", None) is not None:
+            raise OctetError(f"{label}: divisor_override={module.divisor_override}; allowed is None")
+    draft.add("MaxPool" if name.startswith("Max") else "AveragePool", label=label, ceil_mode=int(module.ceil_mode),
+              kernel_shape=_per_axis(module.kernel_size, axes), strides=_per_axis(module.stride, axes),
+              pads=pads, **attributes)
+
+
+def _adaptive_pool(draft: _Draft, module: Any, name: str, label: str) -> None:
+    if any(one != 1 for one in (module.output_size if is_list(module.output_size) else [module.output_size])):
+        raise OctetError(f"{label}: output_size {module.output_size}; allowed is 1, which is the whole map")
+    draft.add("GlobalMaxPool" if "Max" in name else "GlobalAveragePool", label=label)
 
 
 def _layer_norm(draft: _Draft, module: Any, label: str) -> None:
@@ -156,7 +195,8 @@ def _activation(draft: _Draft, module: Any, name: str, label: str) -> None:
         draft.affine("Div", float(module.beta), label)
 
 
-_MODULES = ("Sequential", "Linear", "Conv2d", "LayerNorm", "BatchNorm1d", "BatchNorm2d", "Flatten", "Softmax", "LogSoftmax",
+_POOLS = tuple(f"{kind}Pool{axes}d" for kind in ("Max", "Avg", "AdaptiveMax", "AdaptiveAvg") for axes in (1, 2))
+_MODULES = ("Sequential", "Linear", "Conv1d", "Conv2d", *_POOLS, "LayerNorm", "BatchNorm1d", "BatchNorm2d", "Flatten", "Softmax", "LogSoftmax",
             "Dropout", "Identity")
 
 
@@ -188,8 +228,12 @@ def _module(draft: _Draft, module: Any, label: str) -> None:
             _module(draft, child, f"{label}.{key}")
     elif name == "Linear":
         _dense(draft, module.weight, module.bias, label)
-    elif name == "Conv2d":
+    elif name in ("Conv1d", "Conv2d"):
         _conv(draft, module, label)
+    elif name.startswith("Adaptive"):
+        _adaptive_pool(draft, module, name, label)
+    elif name in _POOLS:
+        _pool(draft, module, name, label)
     elif activation is not None:
         _activation(draft, module, activation, label)
     elif name == "Flatten":
@@ -209,7 +253,7 @@ def _first_inputs(module: Any) -> int | None:
     for child in module.modules():
         if _is_of(child, "torch", "Linear"):
             return int(child.in_features)
-        if _is_of(child, "torch", "Conv2d", "Flatten"):
+        if _is_of(child, "torch", "Conv1d", "Conv2d", "Flatten"):
             return None
     return None
 

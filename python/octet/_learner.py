@@ -13,7 +13,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import IO, Any, ClassVar
 
@@ -31,7 +31,7 @@ _EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
 _WINDOWS = {1: "n_step", 2: "sequence", 3: "rollout"}
 _HEADS = {1: "values", 2: "logits", 3: "tanh", 4: "atoms", 5: "gaussian", 6: "tanh_gaussian"}
 _ACTIVATIONS = tuple(ACTIVATIONS)
-_CONV = 2
+_KINDS = ("", "dense", "conv", "pool", "mean")  # OCTET_LEARNER_DENSE ...
 _WAIT_MS = 100  # between two looks at signals and at the child
 
 Arrays = tuple[NDArray[np.float32], ...]
@@ -39,10 +39,10 @@ Arrays = tuple[NDArray[np.float32], ...]
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of the policy's network. Weights are (outputs, inputs), or for a convolution (filters, kernel, kernel,
-    channels) over a map of height x width x channels."""
+    """A layer of the policy's network. Weights are (outputs, inputs), or for a convolution (filters, kernel rows, kernel
+    columns, channels) over a map of height x width x channels. `pool` (the largest number) and `mean` have no weights."""
 
-    kind: str
+    kind: str                     # dense, conv, pool or mean
     inputs: int
     outputs: int
     activation: str
@@ -50,10 +50,16 @@ class Layer:
     weight_shape: tuple[int, ...]
     map_shape: tuple[int, ...]
     _at: tuple[int, ...]
+    kernel: tuple[int, ...] = ()  # of a convolution or pool: rows, columns
+    stride: tuple[int, ...] = ()  # rows, columns
+    padding: tuple[tuple[int, int], ...] = ()  # zeros before and after: of rows, of columns
+    output_shape: tuple[int, ...] = ()  # of a convolution or pool: height, width, filters
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
         """The shapes of weight and bias and, with a layer norm, of gain and offset."""
+        if not self.weight_shape:
+            return []
         units = (self.weight_shape[0],)
         return [self.weight_shape, units, *([(self.outputs,)] * 2 if self.layer_norm else [])]
 
@@ -260,7 +266,7 @@ class Learner(NotCopied):
         self.publish_period: int = spec.publish_period
         self.has_priorities: bool = bool(spec.has_priorities)
         self.metric_names: list[str] = [spec.number_names[i].value.decode() for i in range(spec.number_count)]
-        self.layers: list[Layer] = [_layer(spec.layers[i]) for i in range(spec.layer_count)]
+        self.layers: list[Layer] = [_layer(spec.layers[i], spec.kernels[i]) for i in range(spec.layer_count)]
         self._has_log_std: bool = spec.deviation > 0
         assert self._handle is not None
         params = self._handle.view(lib.octet_learner_params(self._handle.pointer), (spec.param_count,), np.float32)
@@ -507,15 +513,18 @@ def _close_all() -> None:
 
 # ---- of weights
 
-def _layer(layer: Any) -> Layer:
-    is_conv = layer.kind == _CONV
-    shape = (layer.rows, layer.columns)
-    at = (layer.weight, layer.bias)
-    return Layer(kind="conv" if is_conv else "dense", inputs=layer.inputs, outputs=layer.outputs,
-                 activation=_ACTIVATIONS[layer.activation], layer_norm=bool(layer.layer_norm),
-                 weight_shape=(layer.filters, layer.kernel, layer.kernel, layer.channels) if is_conv else shape,
-                 map_shape=(layer.height, layer.width, layer.channels) if is_conv else (),
+def _layer(layer: Any, kernels: Any) -> Layer:
+    kind, at, shape = _KINDS[layer.kind], (layer.weight, layer.bias), (layer.rows, layer.columns)
+    made = Layer(kind=kind, inputs=layer.inputs, outputs=layer.outputs, activation=_ACTIVATIONS[layer.activation],
+                 layer_norm=bool(layer.layer_norm), weight_shape=shape, map_shape=(),
                  _at=(*at, layer.gain, layer.offset) if layer.layer_norm else at)
+    if kind == "dense":
+        return made
+    sizes, kernel = (layer.height, layer.width), tuple(axis.kernel for axis in kernels)
+    positions = [(axis.before + size + axis.after - axis.kernel) // axis.stride + 1 for size, axis in zip(sizes, kernels, strict=True)]
+    return replace(made, weight_shape=(layer.filters, *kernel, layer.channels) if kind == "conv" else (),
+                   map_shape=(*sizes, layer.channels), kernel=kernel, stride=tuple(axis.stride for axis in kernels),
+                   padding=tuple((axis.before, axis.after) for axis in kernels), output_shape=(*positions, layer.filters))
 
 
 def _array(values: Any) -> NDArray[np.float32]:
@@ -538,7 +547,7 @@ def _words(shapes: Iterable[tuple[int, ...]]) -> str:
 
 
 def _shapes(layers: list[Layer]) -> str:
-    return "; ".join(_words(layer.shapes) for layer in layers)
+    return "; ".join(_words(layer.shapes) or "no arrays" for layer in layers)
 
 
 def _given(weights: Any, layers: list[Layer]) -> list[Arrays]:
@@ -555,26 +564,27 @@ def _given(weights: Any, layers: list[Layer]) -> list[Arrays]:
 
 
 def _of_module(module: Any, layers: list[Layer]) -> list[Arrays]:
-    """Returns the arrays of a module. PyTorch stores maps as channels x height x width, and so the inputs of a layer after
-    the last convolution."""
+    """Returns the arrays of a module, () for a pool. PyTorch stores maps as channels x height x width, and so the inputs of a
+    layer after the last map."""
     found: list[Arrays] = []
-    channels_first: tuple[int, ...] = ()
+    maps = [layer.output_shape for layer in layers if layer.output_shape]
     for part in module.modules():
         name = type(part).__name__
+        while name in ("Conv1d", "Conv2d", "Linear") and len(found) < len(layers) and not layers[len(found)].weight_shape:
+            found.append(())
         if name == "LayerNorm" and found:
             found[-1] += (_array(part.weight), _array(part.bias))
-        elif name == "Conv2d":
-            weight = _array(part.weight).transpose(0, 2, 3, 1)
+        elif name in ("Conv1d", "Conv2d"):
+            weight = _array(part.weight)
+            weight = (weight if weight.ndim == 4 else weight[..., None]).transpose(0, 2, 3, 1)
             found.append((weight, _bias(part, weight)))
-            layer = layers[min(len(found), len(layers)) - 1]
-            height, width = (side - weight.shape[1] + 1 for side in layer.map_shape[:2] or (0, 0))
-            channels_first = (weight.shape[0], height, width)
         elif name == "Linear":
             weight = _array(part.weight)
-            if channels_first and weight.shape[1] == int(np.prod(channels_first)):
-                weight = weight.reshape(-1, *channels_first).transpose(0, 2, 3, 1).reshape(weight.shape)
-            channels_first = ()
+            if maps and weight.shape[1] == int(np.prod(maps[-1])):
+                height, width, channels = maps[-1]
+                weight = weight.reshape(-1, channels, height, width).transpose(0, 2, 3, 1).reshape(weight.shape)
+            maps = []
             found.append((weight, _bias(part, weight)))
         elif any(True for _ in part.parameters(recurse=False)):
-            raise OctetError(f"a layer of type {name}; allowed are Linear, Conv2d and, after one of these, LayerNorm")
+            raise OctetError(f"a layer of type {name}; allowed are Linear, Conv1d, Conv2d and, after one of these, LayerNorm")
     return found

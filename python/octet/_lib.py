@@ -88,6 +88,10 @@ class LearnerLayer(Structure):
         "filters", "kernel")] + [(name, c_uint64) for name in ("weight", "bias", "gain", "offset")]
 
 
+class LearnerKernel(Structure):
+    _fields_ = [(name, c_uint32) for name in ("kernel", "stride", "before", "after")]
+
+
 class LearnerSpec(Structure):
     _fields_ = [("size", c_uint32), ("window", c_uint32), ("env_id", c_char * NAME_MAX), ("batch_size", c_uint32),
                 ("steps", c_uint32), ("n_step", c_uint32), ("obs_count", c_uint32), ("obs_rank", c_uint32),
@@ -96,7 +100,8 @@ class LearnerSpec(Structure):
                 ("atoms", c_uint32), ("value_min", c_float), ("value_max", c_float), ("extra_count", c_uint32),
                 ("has_priorities", c_uint32), ("publish_period", c_uint32), ("discount", c_double),
                 ("layer_count", c_uint32), ("layers", LearnerLayer * LAYERS_MAX), ("param_count", c_uint64),
-                ("deviation", c_uint64), ("number_count", c_uint32), ("number_names", (c_char * 32) * NUMBERS_MAX)]
+                ("deviation", c_uint64), ("number_count", c_uint32), ("number_names", (c_char * 32) * NUMBERS_MAX),
+                ("kernels", (LearnerKernel * 2) * LAYERS_MAX)]
 
 
 class LearnerBatch(Structure):

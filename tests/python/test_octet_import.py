@@ -372,6 +372,12 @@ def test_modules_of_torch():
         (nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.BatchNorm1d(8), nn.Sigmoid(), nn.Linear(8, 2)), (3, 4),
          {"actions": 2}),
         (nn.Sequential(nn.Conv2d(3, 6, 3), nn.ReLU(), nn.Flatten(), nn.Linear(6 * 4 * 3, 5)), (3, 6, 5), {"actions": 5}),
+        (nn.Sequential(nn.Conv2d(4, 6, 8, stride=4), nn.ReLU(), nn.Conv2d(6, 5, (3, 2), padding=1), nn.MaxPool2d((3, 2), 2, padding=1), nn.ReLU(),
+                       nn.Flatten(), nn.Linear(5 * 2 * 3, 5)), (4, 23, 21), {"actions": 5}),
+        (nn.Sequential(nn.Conv2d(2, 3, (4, 3), padding="same"), nn.BatchNorm2d(3), nn.AvgPool2d(3, ceil_mode=True), nn.ReLU(),
+                       nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 2)), (2, 7, 8), {"actions": 2}),
+        (nn.Sequential(nn.Conv1d(3, 8, 5, stride=2, padding=2), nn.ReLU(), nn.MaxPool1d(2), nn.Conv1d(8, 4, 3), nn.Tanh(), nn.Flatten(),
+                       nn.Linear(4 * 8, 3)), (3, 40), {"actions": 3}),
         (nn.Linear(4, 2), (4,), {"actions": 2}),
         *((nn.Sequential(nn.Linear(8, 8), one, nn.Linear(8, 3)), (8,), {"actions": 3})
           for one in (nn.SiLU(), nn.GELU(), nn.GELU("tanh"), nn.Softplus(), nn.Softplus(beta=2), nn.Mish(), nn.LeakyReLU(), nn.ReLU6())),
@@ -384,7 +390,7 @@ def test_modules_of_torch():
             want = module.eval()(obs).numpy()
         policy, report = octet.import_policy(module, obs, precision="fp32", **arguments)
         assert report.fp32_max_abs < 1e-5 and report.fp32_agreement == 1
-        rows = obs.numpy().transpose(0, 2, 3, 1) if len(shape) == 3 else obs.numpy()
+        rows = np.moveaxis(obs.numpy(), 1, -1) if isinstance(module, nn.Sequential) and type(module[0]).__name__.startswith("Conv") else obs.numpy()
         np.testing.assert_allclose(policy.outputs(np.ascontiguousarray(rows)), want, rtol=1e-5, atol=1e-5)
 
 
@@ -415,10 +421,13 @@ def test_modules_of_torch_that_compute_something_else_are_refused():
         (nn.Sequential(nn.Linear(4, 3), nn.ELU(0.5), nn.Linear(3, 2)), "'Sequential.1' (Elu): policies do not have this function"),
         (nn.Sequential(nn.Linear(4, 3), nn.LeakyReLU(0.2), nn.Linear(3, 2)), "'Sequential.1' (LeakyRelu): policies do not have this"),
         (nn.Sequential(nn.Linear(4, 3), nn.Softplus(threshold=5), nn.Linear(3, 2)), "a Softplus with the threshold 5"),
-        (nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(2, 2)), "stride 1"),
+        (nn.Sequential(nn.Conv2d(1, 2, 3, padding=1, padding_mode="reflect"), nn.Flatten()), "padding_mode 'reflect'; policies have padding with zeros"),
+        (nn.Sequential(nn.Conv2d(1, 2, 3, dilation=2), nn.Flatten()), "(Conv): it has dilations"),
+        (nn.Sequential(nn.Conv2d(1, 2, 3), nn.AvgPool2d(2, padding=1), nn.Flatten()), "count_include_pad=False"),
+        (nn.Sequential(nn.Conv2d(1, 2, 3), nn.AdaptiveAvgPool2d(2), nn.Flatten()), "output_size 2; allowed is 1"),
     ]:
         with pytest.raises(octet.OctetError) as said:
-            octet.import_policy(module, actions=2, obs_shape=(1, 3, 3) if "stride" in words else (4,))
+            octet.import_policy(module, actions=2, obs_shape=(1, 8, 8) if isinstance(getattr(module, "0", None), nn.Conv2d) else (4,))
         assert words in str(said.value), str(said.value)
 
 

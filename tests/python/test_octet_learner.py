@@ -667,7 +667,7 @@ def test_modules_of_torch_are_read_in_octets_order():
     parts += [part("Conv2d", weight=kernels, bias=np.array([1, 2])), part("Linear", weight=behind), part("Linear", weight=other),
               part("LayerNorm", weight=np.arange(8), bias=np.arange(8, 16)), part("Linear", weight=behind)]
     module = mock.Mock(spec=["modules", "named_modules"], **{"modules.return_value": parts})
-    conv, first, second, third = octet._learner._given(module, [mock.Mock(map_shape=(3, 3, 3))])
+    conv, first, second, third = octet._learner._given(module, [mock.Mock(weight_shape=(2, 2, 2, 3), output_shape=(2, 2, 2))])
     assert np.array_equal(conv[0], np.moveaxis(kernels, 1, 3)) and conv[1].tolist() == [1, 2]
     assert np.array_equal(first[0].reshape(3, 2, 2, 2), np.moveaxis(behind.reshape(3, 2, 2, 2), 1, 3))
     assert first[1].tolist() == [0, 0, 0] and np.array_equal(second[0], other)
@@ -675,21 +675,54 @@ def test_modules_of_torch_are_read_in_octets_order():
     assert np.array_equal(third[0], behind)
     # More layers than the network has, or others, are told by their shapes, as those of lists.
     parts[:] = [parts[0]] * 2
-    assert [layer[0].shape for layer in octet._learner._given(module, [mock.Mock(map_shape=())])] == [(2, 2, 2, 3)] * 2
+    assert [layer[0].shape for layer in octet._learner._given(module, [mock.Mock(weight_shape=(2, 4), output_shape=())])] == [(2, 2, 2, 3)] * 2
+    # Pools have no arrays; a sequence is a map of one column, and the layer after a pool reads what it gives.
+    parts[:] = [part("Conv1d", weight=np.arange(18).reshape(2, 3, 3)), part("Linear", weight=np.arange(8).reshape(1, 8))]
+    shapes = [((2, 3, 1, 3), (9, 1, 2)), ((), (4, 1, 2)), ((1, 8), ())]
+    sequence, pool, last = octet._learner._given(module, [mock.Mock(weight_shape=w, output_shape=o) for w, o in shapes])
+    assert pool == () and np.array_equal(sequence[0][:, :, 0], np.moveaxis(np.arange(18).reshape(2, 3, 3), 1, 2))
+    assert last[0].tolist() == [[0, 4, 1, 5, 2, 6, 3, 7]]
     parts[:] = [part("LayerNorm", weight=np.ones(3), parameters=lambda self, recurse: [1])]
-    with pytest.raises(octet.OctetError, match="a layer of type LayerNorm; allowed are Linear, Conv2d and, after one of these, LayerNorm"):
+    with pytest.raises(octet.OctetError, match="a layer of type LayerNorm; allowed are Linear, Conv1d, Conv2d and, after one of these, LayerNorm"):
         octet._learner._given(module, [])
 
 
 def test_layers_are_read_from_the_library():
     places = {"weight": 7, "bias": 8, "gain": 9, "offset": 10}
+    kernels = (octet._lib.LearnerKernel * 2)((2, 3, 1, 0), (3, 1, 0, 2))
     conv = octet._learner._layer(octet._lib.LearnerLayer(kind=2, inputs=60, outputs=72, activation=3, rows=6, columns=12, height=5,
-                                                         width=4, channels=3, filters=6, kernel=2, **places))
+                                                         width=4, channels=3, filters=6, kernel=2, **places), kernels)
     assert (conv.kind, conv.inputs, conv.outputs, conv.activation, conv.layer_norm) == ("conv", 60, 72, "elu", False)
-    assert (conv.shapes, conv.map_shape, conv._at) == ([(6, 2, 2, 3), (6,)], (5, 4, 3), (7, 8))
-    dense = octet._learner._layer(octet._lib.LearnerLayer(kind=1, inputs=4, outputs=6, activation=2, layer_norm=1, rows=6, columns=4, **places))
+    assert (conv.shapes, conv.map_shape, conv._at) == ([(6, 2, 3, 3), (6,)], (5, 4, 3), (7, 8))
+    assert (conv.kernel, conv.stride, conv.padding, conv.output_shape) == ((2, 3), (3, 1), ((1, 0), (0, 2)), (2, 4, 6))
+    pool = octet._learner._layer(octet._lib.LearnerLayer(kind=3, height=5, width=4, channels=3, filters=3, kernel=2), kernels)
+    assert (pool.kind, pool.shapes, pool.output_shape) == ("pool", [], (2, 4, 3))
+    dense = octet._learner._layer(octet._lib.LearnerLayer(kind=1, inputs=4, outputs=6, activation=2, layer_norm=1, rows=6, columns=4, **places), kernels)
     assert (dense.kind, dense.activation, dense.layer_norm, dense.map_shape) == ("dense", "tanh", True, ())
     assert (dense.shapes, dense._at) == ([(6, 4), (6,), (6,), (6,)], (7, 8, 9, 10))
+
+
+def test_layers_with_pools_are_learned(tmp_path):
+    experiment = tmp_path / "layers.yaml"
+    lines = (ROOT / "presets/cartpole.yaml").read_text().splitlines()
+    experiment.write_text("\n".join(line for line in lines if not line.startswith("  hidden:")))
+    small = {key: value for key, value in SMALL.items() if key != "network.hidden"}
+    settings = {**small, "env.id": "MinAtar/Breakout-v1", "network.layers": ["conv 6 3x2/2+1x0", "pool 2x3/2x1", "dense 12"]}
+    with octet.Learner(str(experiment), tmp_path / "run", settings) as learner:
+        conv, pool, dense, last = learner.layers
+        assert [layer.kind for layer in learner.layers] == ["conv", "pool", "dense", "dense"]
+        assert (conv.kernel, conv.stride, conv.padding, conv.output_shape) == ((3, 2), (2, 2), ((1, 1), (0, 0)), (5, 5, 6))
+        assert (pool.kernel, pool.stride, pool.output_shape, pool.shapes) == ((2, 3), (2, 1), (2, 3, 6), [])
+        assert dense.inputs == 36 and last.outputs == learner.action_count
+        weights = learner.weights()
+        assert weights[1] == ()
+        weights[0][1][:] = 0.25
+        assert learner.next() is not None
+        learner.update(weights=weights)
+        assert (learner.weights()[0][1] == 0.25).all()
+        assert learner.next() is not None
+        with pytest.raises(octet.OctetError, match="3 layers, expected 4: 6x3x2x4, 6; no arrays; 12x36, 12; "):
+            learner.update(weights=[weights[0], *weights[2:]])
 
 
 def test_torch_modules_are_layers(tmp_path):
