@@ -6,7 +6,7 @@
 #include "tests/algos/dpg_fixture.h"
 #include "tests/support/oct_test.h"
 
-// Wide enough to leave OpenBLAS' small-matrix path.
+// Wide enough to leave OpenBLAS' small-matrix path, which takes products of up to 100 * 100 * 100.
 static void
 check_no_allocation(size_t method, bool projected)
 {
@@ -16,8 +16,8 @@ check_no_allocation(size_t method, bool projected)
     config.network.hidden = (config_ints){.count = 2, .value = {192, 64}};
     config.network.critic_hidden =
         config.network.critic_residual
-            ? (config_ints){.count = 5, .value = {256, 256, 256, 256, 256}}
-            : (config_ints){.count = 2, .value = {256, 192}};
+            ? (config_ints){.count = 5, .value = {112, 112, 112, 112, 112}}
+            : (config_ints){.count = 2, .value = {128, 96}};
     config.network.first_layer_norm = true;
     config.learner.batch_size = B;
     config.algo.target_period = 2;
