@@ -53,16 +53,20 @@ largest_find(const nn_layer *layer, const window *w, const float *restrict map, 
              uint32_t count, uint32_t *restrict at)
 {
     const uint32_t width = layer->conv.columns.size;
+    const uint32_t first = w->rows.first * width + w->columns.first;
     float most[GROUP_CHANNELS];
+    memcpy(most, map + (size_t)first * layer->conv.channels + channel, count * sizeof(*most));
+    for (uint32_t c = 0; c < count; c++) {
+        at[c] = first;
+    }
     for (uint32_t i = w->rows.first; i < w->rows.end; i++) {
         for (uint32_t j = w->columns.first; j < w->columns.end; j++) {
             const uint32_t cell = i * width + j;
-            const bool is_first = i == w->rows.first && j == w->columns.first;
             const float *restrict x = map + (size_t)cell * layer->conv.channels + channel;
             for (uint32_t c = 0; c < count; c++) {
-                bool more = is_first || x[c] > most[c];
-                at[c] = more ? cell : at[c];
-                most[c] = more ? x[c] : most[c];
+                const uint32_t more = 0u - (uint32_t)(x[c] > most[c]); // without a branch
+                at[c] = (at[c] & ~more) | (cell & more);
+                most[c] = x[c] > most[c] ? x[c] : most[c];
             }
         }
     }
@@ -105,8 +109,8 @@ static void
 max_pool_backward(const nn_pass *pass, float *dx, const float *dy, const float *x)
 {
     const size_t inputs = pass->layer->inputs, outputs = pass->layer->outputs;
-    memset(dx, 0, pass->rows * inputs * sizeof(*dx));
     for (size_t r = 0; r < pass->rows; r++) {
+        memset(dx + r * inputs, 0, inputs * sizeof(*dx));
         map_select(pass->layer, true, dx + r * inputs, dy + r * outputs, x + r * inputs);
     }
     if (pass->then != NULL) {
@@ -140,8 +144,8 @@ mean_pool_backward(const nn_pass *pass, float *dx, const float *dy, const float 
 {
     const size_t inputs = pass->layer->inputs, outputs = pass->layer->outputs;
     (void)x;
-    memset(dx, 0, pass->rows * inputs * sizeof(*dx));
     for (size_t r = 0; r < pass->rows; r++) {
+        memset(dx + r * inputs, 0, inputs * sizeof(*dx));
         map_spread(pass->layer, dx + r * inputs, dy + r * outputs);
     }
     if (pass->then != NULL) {

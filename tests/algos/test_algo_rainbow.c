@@ -276,7 +276,8 @@ test_dueling_needs_a_hidden_layer(void **state)
     config.network.hidden.count = 0;
     policy_spec spec = fixture_env(OBS, ACTIONS);
     T_ERR(algo_make_spec(&config, &spec, NULL, &why), OCT_EINVAL);
-    assert_string_equal(why.text, "algo.dueling needs a hidden layer; network.hidden is []");
+    assert_string_equal(
+        why.text, "algo.dueling needs a dense layer before the last one; network.hidden is []");
 }
 
 static void
