@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -23,7 +24,9 @@ AGENTS = ROOT / "tests/data/import/agents"
 READER = ROOT / "policy/import/octet_import"
 sys.path[:0] = [str(READER), str(ROOT / "python/octet")]
 import inert_pickle  # noqa: E402
+import network as networks  # noqa: E402
 import octet_import  # noqa: E402
+import sb3_agent  # noqa: E402
 
 pytestmark = pytest.mark.skipif("OCTET_PROGRAM" not in os.environ and octet._lib.own_file("bin/octet") is None,
                                 reason="OCTET_PROGRAM does not name octet")
@@ -231,7 +234,7 @@ REFUSED = [
     ("extractor.zip", with_data("ppo", policy_kwargs=b"}X\x18\x00\x00\x00features_extractor_class" + short_global("mine", "Net") + b"s."),
      "features_extractor_class mine.Net cannot be read"),
     ("cnn.zip", with_data("ppo", policy_class=short_global("stable_baselines3.common.policies", "ActorCriticCnnPolicy") + b"."),
-     "NatureCNN: it has convolutions with strides 4 and 2"),
+     "NatureCNN for observations that are no pictures of bytes"),
     ("selu.zip", with_data("ppo", policy_kwargs=b"}X\x0d\x00\x00\x00activation_fn" + short_global("torch.nn.modules.activation", "SELU") + b"s."),
      "activation_fn torch.nn.modules.activation.SELU; policies have linear, relu, tanh, elu, silu"),
     ("none.zip", with_data("ppo", observation_space=None), "observations of NoneType"),
@@ -295,6 +298,29 @@ def test_files_of_the_libraries_that_are_not_a_policy_are_named(name, words):
     with pytest.raises(inert_pickle.Fault) as said:
         octet_import.read((AGENTS / name).read_bytes(), None, False)
     assert words in str(said.value)
+
+
+@pytest.mark.parametrize("owner", ["pi_", "q_net."])
+def test_pictures_of_nature_cnn(owner):
+    """Channels first, as VecTransposeImage gives them, against numpy."""
+    rng, sizes, state = np.random.default_rng(3), [(6, 4, 8, 8), (5, 6, 4, 4), (4, 5, 3, 3)], {}
+    for number, size in zip((0, 2, 4), sizes):
+        state[f"{owner}features_extractor.cnn.{number}.weight"] = rng.normal(size=size) / np.sqrt(np.prod(size[1:]))
+        state[f"{owner}features_extractor.cnn.{number}.bias"] = rng.normal(size=size[0])
+    state[f"{owner}features_extractor.linear.0.weight"] = rng.normal(size=(7, 8)) / 3
+    state[f"{owner}features_extractor.linear.0.bias"] = rng.normal(size=7)
+    network = networks.Network((4, 44, 36), True)
+    network.add("Div", 255)
+    sb3_agent._nature(network, mock.Mock(state={key: inert_pickle.Array(value) for key, value in state.items()}))
+    obs = rng.integers(0, 256, (50, 4, 44, 36)).astype(np.uint8)
+    policy, report = octet.import_policy(network.encode(), obs, actions=7, precision="fp32", output="actions")
+    assert report.fp32_max_abs < 1e-5 and network.width == 7
+    x, arrays = obs / 255, list(state.values())
+    for weight, bias, stride in zip(arrays[:6:2], arrays[1:6:2], (4, 2, 1)):
+        patches = np.lib.stride_tricks.sliding_window_view(x, weight.shape[2:], (2, 3))[:, :, ::stride, ::stride]
+        x = np.maximum(np.einsum("bcyxij,fcij->bfyx", patches, weight) + bias[:, None, None], 0)
+    want = np.maximum(x.reshape(50, -1) @ arrays[6].T + arrays[7], 0)
+    np.testing.assert_allclose(policy.outputs(np.ascontiguousarray(np.moveaxis(obs, 1, -1))), want, rtol=1e-4, atol=1e-5)
 
 
 def test_options_that_the_file_answers_are_refused(tmp_path):

@@ -20,8 +20,8 @@ class Network:
     """A chain of layers, and what the file says about actions. Weights are (outputs, inputs)."""
 
     def __init__(self, shape, is_bytes=False):
-        self.model, self.at, self.width = Model(shape, is_bytes), "observation", math.prod(shape)
-        if len(shape) != 1 and not is_bytes:
+        self.model, self.at, self.shape, self.width = Model(shape, is_bytes), "observation", shape, math.prod(shape)
+        if len(shape) != 1 and not is_bytes:  # bytes are divided first
             self.add("Flatten", axis=1)
         self.head = None         # values or logits
         self.actions = None      # of discrete actions
@@ -45,6 +45,18 @@ class Network:
             raise Fault(f"{label} reads {matrix.shape[1]} numbers, but gets {self.width}")
         self.add("Gemm", matrix, *([] if offset is None else [offset]), label=label, transB=1)
         self.width = matrix.shape[0]
+
+    def conv(self, label, weight, bias, stride):
+        """Adds a convolution without padding over the map of self.shape, which is (channels, rows, columns)."""
+        filters, offset = floats(f"{label}.weight", weight, 4), floats(f"{label}.bias", bias, 1)
+        channels, *sizes = self.shape
+        if filters.shape[1] != channels or offset.shape != filters.shape[:1]:
+            raise Fault(f"{label}: filters of shape {filters.shape} with {offset.size} biases, but its map has {channels} channels")
+        if any(size < kernel for size, kernel in zip(sizes, filters.shape[2:], strict=True)):
+            raise Fault(f"{label}: a kernel of {filters.shape[2]} x {filters.shape[3]}, but its map has {sizes[0]} x {sizes[1]} cells")
+        self.add("Conv", filters, offset, label=label, kernel_shape=list(filters.shape[2:]), strides=[stride, stride])
+        self.shape = filters.shape[0], *((size - kernel) // stride + 1 for size, kernel in zip(sizes, filters.shape[2:], strict=True))
+        self.width = math.prod(self.shape)
 
     def activate(self, name, label=""):
         if name not in ACTIVATIONS:

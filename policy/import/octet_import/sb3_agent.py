@@ -84,12 +84,9 @@ class _Agent:
 def _check_classes(agent):
     if not agent.policy.startswith(LIBRARIES):
         raise Fault(f"policy_class {agent.policy or 'is missing'}: only policies of Stable-Baselines3 and sb3-contrib can be read; {OTHER}")
-    extractor = agent.extractor()
-    if extractor.rpartition(".")[2] == "NatureCNN":
-        raise Fault("features_extractor NatureCNN: it has convolutions with strides 4 and 2; policies have convolutions of stride 1")
-    allowed = ("FlattenExtractor", "CombinedExtractor")
+    extractor, allowed = agent.extractor(), ("FlattenExtractor", "CombinedExtractor", "NatureCNN")
     if extractor not in allowed and extractor not in [f"stable_baselines3.common.torch_layers.{name}" for name in allowed]:
-        raise Fault(f"features_extractor_class {extractor} cannot be read; {' and '.join(allowed)} can; {OTHER}")
+        raise Fault(f"features_extractor_class {extractor} cannot be read; {', '.join(allowed)} can; {OTHER}")
     if any(key.startswith("lstm_") or ".weight_ih_" in key for key in agent.state):
         raise Fault("a recurrent network (RecurrentPPO) cannot be read: policies have no memory")
     if any(key.endswith(".ra_mean") for key in agent.state):
@@ -103,9 +100,28 @@ def _begin(agent):
     network = Network(shape_of(space), kind_of(space) == "Box" and is_bytes(space))
     if pixels and agent.kwargs.get("normalize_images", True) is not False:
         network.add("Div", 255, label="normalize_images")
-    if kind_of(space) == "Box" and is_bytes(space):
+    if agent.extractor().rpartition(".")[2] == "NatureCNN":
+        if not pixels:
+            raise Fault("NatureCNN for observations that are no pictures of bytes")
+        _nature(network, agent)
+    elif kind_of(space) == "Box" and is_bytes(space):
         network.add("Flatten", axis=1)
     return network
+
+
+def _nature(network, agent):
+    """Adds the NatureCNN that acts: three convolutions and a dense layer, each with a ReLU."""
+    prefixes = [f"{owner}features_extractor" for owner in ("pi_", "", "q_net.", "quantile_net.", "actor.")]
+    prefix = next((one for one in prefixes if f"{one}.cnn.0.weight" in agent.state), None)
+    if prefix is None:
+        raise Fault("its policy.pth has no features_extractor.cnn.0.weight of NatureCNN")
+    for number, stride in ((0, 4), (2, 2), (4, 1)):
+        name = f"{prefix}.cnn.{number}"
+        network.conv(name, agent.state.get(f"{name}.weight"), agent.state.get(f"{name}.bias"), stride)
+        network.activate("relu", name)
+    network.add("Flatten", axis=1)
+    _layer(network, agent, f"{prefix}.linear.0")
+    network.activate("relu", f"{prefix}.linear.0")
 
 
 def _mlp(network, agent, prefix, activation, last=None):
