@@ -234,7 +234,7 @@ REFUSED = [
     ("extractor.zip", with_data("ppo", policy_kwargs=b"}X\x18\x00\x00\x00features_extractor_class" + short_global("mine", "Net") + b"s."),
      "features_extractor_class mine.Net cannot be read"),
     ("cnn.zip", with_data("ppo", policy_class=short_global("stable_baselines3.common.policies", "ActorCriticCnnPolicy") + b"."),
-     "NatureCNN for observations that are no pictures of bytes"),
+     "NatureCNN, but its observations are not pictures of bytes"),
     ("selu.zip", with_data("ppo", policy_kwargs=b"}X\x0d\x00\x00\x00activation_fn" + short_global("torch.nn.modules.activation", "SELU") + b"s."),
      "activation_fn torch.nn.modules.activation.SELU; policies have linear, relu, tanh, elu, silu"),
     ("none.zip", with_data("ppo", observation_space=None), "observations of NoneType"),

@@ -102,7 +102,7 @@ def _begin(agent):
         network.add("Div", 255, label="normalize_images")
     if agent.extractor().rpartition(".")[2] == "NatureCNN":
         if not pixels:
-            raise Fault("NatureCNN for observations that are no pictures of bytes")
+            raise Fault("NatureCNN, but its observations are not pictures of bytes")
         _nature(network, agent)
     elif kind_of(space) == "Box" and is_bytes(space):
         network.add("Flatten", axis=1)
