@@ -1,12 +1,13 @@
-// One forward pass of MinAtar's published network: 10 x 10 maps of bytes with C channels, 16
-// filters of 3 x 3, 128 units, 6 values. Microseconds for each batch, instruction set and
-// precision. usage: bench_policy_conv [quick | n=REPEATS] [batch=B] [channels=C]
+// One forward pass of networks for pictures: MinAtar's published network with C channels, the
+// network of Mnih et al. (2015), and one of convolutions and pools as in IMPALA's (without its
+// residual blocks). Microseconds for each batch, instruction set and precision.
+// usage: bench_policy_conv [quick | n=REPEATS] [batch=B] [net=NAME]
 //
 // Every answer is compared with the reference first, to the bit. Beside it, in the same run and in
-// turns with it: the dense layers of the same net alone (what the convolution adds is the rest),
-// OpenBLAS in FP32 over patches laid side by side, oneDNN's int8 convolution and inner products
+// turns with it: the dense layers of the same net alone (what the convolutions add is the rest),
+// OpenBLAS in FP32 over patches laid side by side, oneDNN's int8 convolutions and inner products
 // (static scales, u8 between layers: less work than a policy, which quantises each map by its
-// range). One JSON line each, times in us per call.
+// range). Both peers leave out pools. One JSON line each, times in us per call.
 
 #include <cblas.h>
 
@@ -17,17 +18,27 @@
 
 #define BATCH_MAX       64
 #define REPEATS_MAX     1001
-#define SIDE            10
-#define OUT_SIDE        8
-#define PLACES          (OUT_SIDE * OUT_SIDE)
-#define FILTERS         16
-#define HIDDEN          128
 #define OUTPUTS         6
-#define CHANNELS_MAX    10
 #define CONTESTANTS_MAX 24
 
+// high: the largest byte of an observation.
+static const struct net {
+    const char *name;
+    uint32_t shape[3], high;
+    const char *words;
+} nets[] = {
+    {"minatar-4", {10, 10, 4}, 1, "conv 16 3x3, dense 128"},
+    {"minatar-6", {10, 10, 6}, 1, "conv 16 3x3, dense 128"},
+    {"minatar-7", {10, 10, 7}, 1, "conv 16 3x3, dense 128"},
+    {"minatar-10", {10, 10, 10}, 1, "conv 16 3x3, dense 128"},
+    {"nature", {84, 84, 4}, 255, "nature"},
+    {"impala",
+     {84, 84, 4},
+     255,
+     "conv 16 3x3+1, pool 3x3/2+1, conv 32 3x3+1, pool 3x3/2+1, conv 32 3x3+1, pool 3x3/2+1, "
+     "dense 256"},
+};
 static const uint32_t all_batches[] = {1, 16, 64};
-static const uint32_t all_channels[] = {4, 6, 7, 10};
 static const policy_isa isas[] = {POLICY_ISA_VNNI, POLICY_ISA_AVXVNNI, POLICY_ISA_NEON,
                                   POLICY_ISA_AVX2};
 static const policy_precision precisions[] = {POLICY_FP32, POLICY_INT8, POLICY_INT4};
@@ -83,20 +94,50 @@ own_add(const policy_spec *spec, const char *what, const void *obs, uint32_t B)
 // ---- OpenBLAS
 
 typedef struct blas_net {
-    uint32_t B, channels;
+    policy_spec spec;
+    uint32_t B;
     const uint8_t *obs;
-    float patches[BATCH_MAX * PLACES * 9 * CHANNELS_MAX];
-    float maps[BATCH_MAX * PLACES * FILTERS], hidden[BATCH_MAX * HIDDEN], y[BATCH_MAX * OUTPUTS];
-    float conv[FILTERS * 9 * CHANNELS_MAX], dense[HIDDEN * PLACES * FILTERS];
-    float last[OUTPUTS * HIDDEN], bias[HIDDEN];
+    float *patches, *maps[2], *params;
 } blas_net;
 
+// Lays the numbers under every position of a kernel side by side, zeros around the map included.
 static void
-blas_layer(const float *x, const float *w, const float *bias, uint32_t rows, uint32_t in,
-           uint32_t out, float least, float *restrict y)
+blas_unfold(const policy_conv *conv, uint32_t B, const float *x, float *to)
 {
+    const policy_axis *rows = &conv->rows, *columns = &conv->columns;
+    const uint32_t C = conv->channels, across = policy_axis_positions(columns);
+    const uint32_t places = policy_axis_positions(rows) * across;
+    for (size_t p = 0; p < (size_t)B * places; p++) {
+        const float *map = x + p / places * rows->size * columns->size * C;
+        uint32_t top = (uint32_t)(p % places) / across * rows->stride - rows->before;
+        uint32_t left = (uint32_t)(p % places) % across * columns->stride - columns->before;
+        for (uint32_t i = top; i != top + rows->kernel; i++) {
+            for (uint32_t j = left; j != left + columns->kernel; j++, to += C) {
+                if (i < rows->size && j < columns->size) {
+                    memcpy(to, map + (i * columns->size + j) * C, C * sizeof(*to));
+                } else {
+                    memset(to, 0, C * sizeof(*to));
+                }
+            }
+        }
+    }
+}
+
+static void
+blas_layer(const blas_net *net, uint32_t l, const float *x, float *restrict y)
+{
+    const policy_layer *layer = &net->spec.layers[l];
+    const policy_offsets at = policy_spec_layer(&net->spec, l);
+    const uint32_t in = policy_layer_columns(layer), out = policy_layer_rows(layer);
+    const uint32_t rows = net->B * policy_layer_places(layer);
+    const float least = l + 1 < net->spec.layer_count ? 0.0f : -3e38f;
+    const float *bias = net->params + at.bias;
+    if (layer->kind == POLICY_CONV) {
+        blas_unfold(&layer->conv, net->B, x, net->patches);
+        x = net->patches;
+    }
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)out, (int)in, 1.0f, x,
-                (int)in, w, (int)in, 0.0f, y, (int)out);
+                (int)in, net->params + at.weight, (int)in, 0.0f, y, (int)out);
     for (uint32_t r = 0; r < rows; r++, y += out) {
         for (uint32_t j = 0; j < out; j++) {
             float sum = y[j] + bias[j];
@@ -109,96 +150,127 @@ static void
 blas_run(void *self)
 {
     blas_net *net = self;
-    const uint32_t C = net->channels, run = 3 * C;
-    float *to = net->patches;
-    for (uint32_t b = 0; b < net->B; b++) {
-        const uint8_t *map = net->obs + b * SIDE * SIDE * C;
-        for (uint32_t place = 0; place < PLACES; place++) {
-            for (uint32_t k = 0; k < 3; k++, to += run) {
-                const uint8_t *from = map + ((place / OUT_SIDE + k) * SIDE + place % OUT_SIDE) * C;
-                for (uint32_t i = 0; i < run; i++) {
-                    to[i] = (float)from[i];
-                }
-            }
+    float *x = net->maps[0], *y = net->maps[1];
+    for (size_t i = 0; i < (size_t)net->B * net->spec.obs_count; i++) {
+        x[i] = (float)net->obs[i];
+    }
+    for (uint32_t l = 0; l < net->spec.layer_count; l++) {
+        if (!policy_is_pool(net->spec.layers[l].kind)) {
+            blas_layer(net, l, x, y);
+            float *swap = x;
+            x = y;
+            y = swap;
         }
     }
-    blas_layer(net->patches, net->conv, net->bias, net->B * PLACES, 9 * C, FILTERS, 0.0f,
-               net->maps);
-    blas_layer(net->maps, net->dense, net->bias, net->B, PLACES * FILTERS, HIDDEN, 0.0f,
-               net->hidden);
-    blas_layer(net->hidden, net->last, net->bias, net->B, HIDDEN, OUTPUTS, -3e38f, net->y);
 }
 
 static void
-blas_add(const uint8_t *obs, uint32_t B, uint32_t channels)
+blas_destroy(void *self)
+{
+    blas_net *net = self;
+    free(net->patches);
+    free(net->maps[0]);
+    free(net->maps[1]);
+    free(net->params);
+    free(net);
+}
+
+static void
+blas_add(const policy_spec *spec, const uint8_t *obs, uint32_t B)
 {
     oct_rng rng;
     oct_rng_init(&rng, 31, 1);
     openblas_set_num_threads(1);
     blas_net *net = oct_alloc(sizeof(*net));
-    net->B = B;
-    net->channels = channels;
-    net->obs = obs;
-    random_floats(net->conv, OCT_COUNTOF(net->conv), 0.2f, &rng);
-    random_floats(net->dense, OCT_COUNTOF(net->dense), 0.05f, &rng);
-    random_floats(net->last, OCT_COUNTOF(net->last), 0.1f, &rng);
-    add("openblas fp32", (bench_peer){.run = blas_run, .destroy = free, .self = net});
+    size_t patches = 1, params = policy_spec_params(spec);
+    *net = (blas_net){.spec = *spec, .B = B, .obs = obs};
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
+        patches =
+            OCT_MAX(patches, (size_t)policy_layer_places(layer) * policy_layer_columns(layer));
+    }
+    net->patches = oct_alloc(B * patches * sizeof(float));
+    for (int i = 0; i < 2; i++) {
+        net->maps[i] = oct_alloc((size_t)B * policy_spec_width(spec) * sizeof(float));
+    }
+    net->params = oct_alloc(params * sizeof(float));
+    random_floats(net->params, params, 0.05f, &rng);
+    add("openblas fp32", (bench_peer){.run = blas_run, .destroy = blas_destroy, .self = net});
 }
 
 // ---- oneDNN
 
 #if defined(BENCH_HAS_ONEDNN)
 static void
-dnnl_conv_add(bench_onednn_net *net, uint32_t B, uint32_t C)
+dnnl_conv_add(bench_onednn_net *net, const policy_conv *conv, uint32_t B)
 {
+    const policy_axis *rows = &conv->rows, *columns = &conv->columns;
     dnnl_memory_desc_t x, w, b, y;
-    dnnl_dims_t xd = {B, C, SIDE, SIDE}, wd = {FILTERS, C, 3, 3}, bd = {FILTERS};
-    dnnl_dims_t yd = {B, FILTERS, OUT_SIDE, OUT_SIDE}, one = {1, 1}, none = {0, 0};
+    dnnl_dims_t xd = {B, conv->channels, rows->size, columns->size}, bd = {conv->filters};
+    dnnl_dims_t wd = {conv->filters, conv->channels, rows->kernel, columns->kernel};
+    dnnl_dims_t yd = {B, conv->filters, policy_axis_positions(rows),
+                      policy_axis_positions(columns)};
+    dnnl_dims_t strides = {rows->stride, columns->stride};
+    dnnl_dims_t before = {rows->before, columns->before}, after = {rows->after, columns->after};
     BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&x, 4, xd, dnnl_u8, dnnl_nhwc));
     BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&w, 4, wd, dnnl_s8, dnnl_format_tag_any));
     BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&b, 1, bd, dnnl_f32, dnnl_a));
     BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&y, 4, yd, dnnl_u8, dnnl_nhwc));
     dnnl_convolution_desc_t desc;
-    BENCH_ONEDNN(dnnl_convolution_forward_desc_init(
-        &desc, dnnl_forward_inference, dnnl_convolution_direct, &x, &w, &b, &y, one, none, none));
-    bench_onednn_net_add(net, &desc, &x, &b, &y, FILTERS, false);
+    BENCH_ONEDNN(dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference,
+                                                    dnnl_convolution_direct, &x, &w, &b, &y,
+                                                    strides, before, after));
+    bench_onednn_net_add(net, &desc, &x, &b, &y, conv->filters, false);
 }
 
+// map: the convolution that the layer reads, NULL for another dense layer.
 static void
-dnnl_dense_add(bench_onednn_net *net, int l, uint32_t B, uint32_t outputs)
+dnnl_dense_add(bench_onednn_net *net, const policy_layer *layer, const policy_conv *map,
+               bool is_last, uint32_t B)
 {
     dnnl_memory_desc_t x, w, b, y;
-    dnnl_dims_t bd = {outputs}, yd = {B, outputs};
-    dnnl_dims_t maps = {B, FILTERS, OUT_SIDE, OUT_SIDE}, row = {B, HIDDEN};
-    dnnl_dims_t of_maps = {outputs, FILTERS, OUT_SIDE, OUT_SIDE}, of_row = {outputs, HIDDEN};
-    int rank = l == 1 ? 4 : 2;
-    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&x, rank, l == 1 ? maps : row, dnnl_u8,
-                                              l == 1 ? dnnl_nhwc : dnnl_ab));
-    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&w, rank, l == 1 ? of_maps : of_row, dnnl_s8,
-                                              dnnl_format_tag_any));
+    dnnl_dims_t bd = {layer->outputs}, yd = {B, layer->outputs}, xd = {B, layer->inputs};
+    dnnl_dims_t wd = {layer->outputs, layer->inputs};
+    int rank = 2;
+    if (map != NULL) {
+        rank = 4;
+        xd[1] = wd[1] = map->filters;
+        xd[2] = wd[2] = policy_axis_positions(&map->rows);
+        xd[3] = wd[3] = policy_axis_positions(&map->columns);
+    }
+    BENCH_ONEDNN(
+        dnnl_memory_desc_init_by_tag(&x, rank, xd, dnnl_u8, rank == 4 ? dnnl_nhwc : dnnl_ab));
+    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&w, rank, wd, dnnl_s8, dnnl_format_tag_any));
     BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&b, 1, bd, dnnl_f32, dnnl_a));
-    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&y, 2, yd, l == 1 ? dnnl_u8 : dnnl_f32, dnnl_ab));
+    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&y, 2, yd, is_last ? dnnl_f32 : dnnl_u8, dnnl_ab));
     dnnl_inner_product_desc_t desc;
     BENCH_ONEDNN(
         dnnl_inner_product_forward_desc_init(&desc, dnnl_forward_inference, &x, &w, &b, &y));
-    bench_onednn_net_add(net, &desc, &x, &b, &y, outputs, l == 2);
+    bench_onednn_net_add(net, &desc, &x, &b, &y, layer->outputs, is_last);
 }
 
 static void
-dnnl_add(uint32_t B, uint32_t channels)
+dnnl_add(const policy_spec *spec, uint32_t B)
 {
     bench_onednn_net *net = bench_onednn_net_create();
-    dnnl_conv_add(net, B, channels);
-    dnnl_dense_add(net, 1, B, HIDDEN);
-    dnnl_dense_add(net, 2, B, OUTPUTS);
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
+        const bool reads_map = l > 0 && layer[-1].kind != POLICY_DENSE;
+        if (layer->kind == POLICY_CONV) {
+            dnnl_conv_add(net, &layer->conv, B);
+        } else if (layer->kind == POLICY_DENSE) {
+            dnnl_dense_add(net, layer, reads_map ? &layer[-1].conv : NULL,
+                           l + 1 == spec->layer_count, B);
+        }
+    }
     add("onednn int8", bench_peer_onednn_net(net));
 }
 #else
 static void
-dnnl_add(uint32_t B, uint32_t channels)
+dnnl_add(const policy_spec *spec, uint32_t B)
 {
+    (void)spec;
     (void)B;
-    (void)channels;
 }
 #endif
 
@@ -222,44 +294,64 @@ round_time(uint32_t repeats, bool is_quick)
     }
 }
 
-static void
-bench(uint32_t channels, uint32_t B, uint32_t repeats, bool is_quick)
+// Makes the dense layers at the end a network of their own.
+static policy_spec
+dense_part(const policy_spec *spec)
 {
-    static uint8_t bytes[BATCH_MAX * SIDE * SIDE * CHANNELS_MAX];
-    static float maps[BATCH_MAX * PLACES * FILTERS];
+    policy_spec part = *spec;
+    uint32_t first = 0;
+    while (spec->layers[first].kind != POLICY_DENSE) {
+        first++; // ends, because the last layer is dense
+    }
+    part.layer_count -= first;
+    memmove(part.layers, part.layers + first, part.layer_count * sizeof(part.layers[0]));
+    part.obs_count = part.layers[0].inputs;
+    part.obs_dtype = POLICY_F32;
+    return part;
+}
+
+static void
+bench(const struct net *net, uint32_t B, uint32_t repeats, bool is_quick)
+{
     oct_rng rng;
     oct_rng_init(&rng, 2, 1);
-    for (size_t i = 0; i < OCT_COUNTOF(bytes); i++) {
-        bytes[i] = oct_rng_below(&rng, 8) == 0;
-    }
-    random_floats(maps, OCT_COUNTOF(maps), 1.0f, &rng);
-    const uint32_t filters = FILTERS, hidden = HIDDEN;
-    const uint32_t widths[] = {PLACES * FILTERS, HIDDEN, OUTPUTS};
-    policy_spec spec =
-        random_conv_spec(SIDE, SIDE, channels, 3, &filters, 1, &hidden, 1, OUTPUTS, POLICY_RELU);
-    policy_spec dense = random_spec(widths, 3, POLICY_RELU, false);
+    policy_spec spec = random_words_spec(net->shape, net->words, POLICY_RELU, OUTPUTS);
+    policy_spec dense = dense_part(&spec);
     spec.obs_dtype = POLICY_U8;
+    uint8_t *bytes = oct_alloc((size_t)B * spec.obs_count);
+    float *maps = oct_alloc((size_t)B * dense.obs_count * sizeof(*maps));
+    for (size_t i = 0; i < (size_t)B * spec.obs_count; i++) {
+        bytes[i] = net->high == 1 ? oct_rng_below(&rng, 8) == 0
+                                  : (uint8_t)oct_rng_below(&rng, net->high + 1);
+    }
+    random_floats(maps, (size_t)B * dense.obs_count, 1.0f, &rng);
     all_count = 0;
     own_add(&spec, "octet", bytes, B);
     own_add(&dense, "dense part", maps, B);
-    blas_add(bytes, B, channels);
-    dnnl_add(B, channels);
+    blas_add(&spec, bytes, B);
+    // Without its pools, the layers of the last network do not follow each other.
+    if (strcmp(net->name, "impala") != 0) {
+        dnnl_add(&spec, B);
+    }
     round_time(repeats, is_quick);
     for (uint32_t i = 0; i < all_count; i++) {
         contestant *c = &all[i];
         bench_sort(c->us, repeats);
-        printf("{\"name\":\"policy_conv\",\"net\":\"minatar\",\"channels\":%u,\"batch\":%u,"
-               "\"what\":\"%s\",\"median\":%.3f,\"min\":%.3f,\"unit\":\"us\",\"n\":%u,\"cores\":1,"
+        printf("{\"name\":\"policy_conv\",\"net\":\"%s\",\"batch\":%u,\"what\":\"%s\","
+               "\"median\":%.3f,\"min\":%.3f,\"unit\":\"us\",\"n\":%u,\"cores\":1,"
                "\"commit\":\"%s\"}\n",
-               channels, B, c->name, c->us[repeats / 2], c->us[0], repeats, OCT_COMMIT);
+               net->name, B, c->name, c->us[repeats / 2], c->us[0], repeats, OCT_COMMIT);
         c->peer.destroy(c->peer.self);
     }
+    free(bytes);
+    free(maps);
 }
 
 int
 main(int argc, char **argv)
 {
-    uint32_t repeats = 31, only_batch = 0, only_channels = 0;
+    uint32_t repeats = 31, only_batch = 0;
+    char only_net[32] = "";
     bool is_quick = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "quick") == 0) {
@@ -267,18 +359,19 @@ main(int argc, char **argv)
             repeats = 1;
         } else if (sscanf(argv[i], "n=%u", &repeats) != 1 &&
                    sscanf(argv[i], "batch=%u", &only_batch) != 1 &&
-                   sscanf(argv[i], "channels=%u", &only_channels) != 1) {
-            fprintf(stderr, "usage: %s [quick | n=REPEATS] [batch=B] [channels=C]\n", argv[0]);
+                   sscanf(argv[i], "net=%31s", only_net) != 1) {
+            fprintf(stderr, "usage: %s [quick | n=REPEATS] [batch=B] [net=NAME]\n", argv[0]);
             return 2;
         }
     }
     bench_peers_prepare(argv);
     repeats = OCT_MAX(1u, OCT_MIN(repeats, (uint32_t)REPEATS_MAX));
-    for (size_t c = 0; c < OCT_COUNTOF(all_channels); c++) {
+    for (size_t n = 0; n < OCT_COUNTOF(nets); n++) {
         for (size_t b = 0; b < OCT_COUNTOF(all_batches); b++) {
-            if ((only_channels == 0 || only_channels == all_channels[c]) &&
-                (only_batch == 0 || only_batch == all_batches[b])) {
-                bench(all_channels[c], all_batches[b], repeats, is_quick);
+            if ((only_net[0] == 0 || strcmp(only_net, nets[n].name) == 0) &&
+                (only_batch == 0 || only_batch == all_batches[b]) &&
+                (nets[n].high == 1 || all_batches[b] <= 16)) {
+                bench(&nets[n], all_batches[b], repeats, is_quick);
             }
         }
     }

@@ -146,15 +146,22 @@ repeat_take(env_options *options, uint32_t *repeat, oct_reason *why)
     return OCT_OK;
 }
 
-// Removes the number of stacked frames from the options: 1 if there is none.
+// Removes the view of observations from the options.
 static oct_err
-frames_take(env_options *options, uint32_t *frames, oct_reason *why)
+view_take(env_options *options, env_stack_view *view, oct_reason *why)
 {
-    const char *text = env_options_take(options, ENV_STACK_KEY);
-    *frames = text != NULL ? oct_action_repeat_read(text) : 1;
-    if (*frames == 0) {
-        return oct_refuse(why, "option " ENV_STACK_KEY "=%s: not a whole number 1 .. %d", text,
+    const char *frames = env_options_take(options, ENV_STACK_KEY);
+    const char *first = env_options_take(options, ENV_CHANNELS_KEY);
+    bool is_on = first != NULL && (strcmp(first, "true") == 0 || strcmp(first, "1") == 0);
+    bool is_off = first == NULL || strcmp(first, "false") == 0 || strcmp(first, "0") == 0;
+    view->frames = frames != NULL ? oct_action_repeat_read(frames) : 1;
+    view->is_channels_first = is_on;
+    if (view->frames == 0) {
+        return oct_refuse(why, "option " ENV_STACK_KEY "=%s: not a whole number 1 .. %d", frames,
                           ENV_STACK_MAX);
+    }
+    if (!is_on && !is_off) {
+        return oct_refuse(why, "option " ENV_CHANNELS_KEY "=%s: not one of true, false", first);
     }
     return OCT_OK;
 }
@@ -169,12 +176,11 @@ autoreset_of(const env_request *request, uint32_t repeat)
 
 static oct_err
 handle_create(env_instance *instance, const env_request *request, uint32_t *repeat,
-              uint32_t *frames, oct_reason *why)
+              env_stack_view *view, oct_reason *why)
 {
     env_options options;
     OCT_TRY(env_options_init(&options, request->options, why));
-    if (repeat_take(&options, repeat, why) != OCT_OK ||
-        frames_take(&options, frames, why) != OCT_OK ||
+    if (repeat_take(&options, repeat, why) != OCT_OK || view_take(&options, view, why) != OCT_OK ||
         (!env_gym_has(request->id) && env_options_decode(&options, why) != OCT_OK)) {
         env_options_fini(&options);
         return OCT_EINVAL;
@@ -210,8 +216,9 @@ env_instance_init(env_instance *out, const env_request *request, oct_reason *why
     }
     env_instance instance = {0};
     OCT_TRY(api_find(&instance.api, request, why));
-    uint32_t repeat, frames;
-    OCT_TRY(handle_create(&instance, request, &repeat, &frames, why));
+    uint32_t repeat;
+    env_stack_view view;
+    OCT_TRY(handle_create(&instance, request, &repeat, &view, why));
     oct_reason fault;
     const octet_env_spec *theirs = instance.api->spec(instance.handle);
     if (env_plugin_spec_read(&instance.spec, instance.api, theirs, &fault) != OCT_OK) {
@@ -222,8 +229,8 @@ env_instance_init(env_instance *out, const env_request *request, oct_reason *why
     if (repeat > 1) {
         env_repeat_around(&instance, repeat, request->count, request->autoreset);
     }
-    if (frames > 1 &&
-        env_stack_around(&instance, frames, request->count, request->autoreset, why) != OCT_OK) {
+    if ((view.frames > 1 || view.is_channels_first) &&
+        env_stack_around(&instance, view, request->count, request->autoreset, why) != OCT_OK) {
         env_instance_fini(&instance);
         return OCT_EINVAL;
     }

@@ -17,7 +17,7 @@ static int
 unknown(const char *id, const env_native_option *options, const char *key, char *error,
         uint32_t error_size)
 {
-    char known[200] = LIMIT_KEY ", " OCT_ACTION_REPEAT_KEY ", " ENV_STACK_KEY;
+    char known[200] = LIMIT_KEY ", " OCT_ACTION_REPEAT_KEY ", " ENV_STACK_KEY ", " ENV_CHANNELS_KEY;
     for (size_t i = 0; i < ENV_NATIVE_OPTIONS_MAX && options[i].key != NULL; i++) {
         size_t used = strlen(known);
         snprintf(known + used, sizeof(known) - used, ", %s", options[i].key);

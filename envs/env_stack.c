@@ -17,7 +17,9 @@ struct octet_env_handle {
     octet_env_spec spec;
     uint32_t frames, count;
     bool autoreset;
-    uint32_t cells, cell_bytes; // an inner observation is cells of that many bytes
+    // An inner observation is planes of cells of that many bytes: one plane, or its channels. A row
+    // has the cells of all planes of all frames side by side.
+    uint32_t planes, cells, cell_bytes, number_bytes;
     size_t frame_bytes;
     uint8_t *history;    // [count][frames][frame_bytes], from the oldest to the newest
     uint8_t *ended;      // [count], 1: the episode has ended, and the environment was not reset
@@ -75,7 +77,7 @@ history_push(const octet_env_handle *h, uint32_t i, const uint8_t *frame)
     memcpy(frames + (h->frames - 1) * h->frame_bytes, frame, h->frame_bytes);
 }
 
-// Writes the stack of environment i to its row: the cells of all frames side by side.
+// Writes the stack of environment i to its row.
 static void
 row_write(const octet_env_handle *h, uint32_t i, void *base, uint32_t stride)
 {
@@ -83,9 +85,9 @@ row_write(const octet_env_handle *h, uint32_t i, void *base, uint32_t stride)
         return;
     }
     uint8_t *row = (uint8_t *)base + (size_t)i * stride;
-    const size_t size = h->cell_bytes, step = h->frames * size;
-    for (uint32_t k = 0; k < h->frames; k++) {
-        const uint8_t *frame = history_of(h, i) + k * h->frame_bytes;
+    const size_t size = h->cell_bytes, step = h->frames * h->planes * size;
+    for (uint32_t k = 0; k < h->frames * h->planes; k++) {
+        const uint8_t *frame = history_of(h, i) + k * h->cells * size;
         uint8_t *to = row + k * size;
         if (size == 1) {
             for (size_t cell = 0; cell < h->cells; cell++) {
@@ -221,70 +223,89 @@ static const octet_env_api stack_api = {
     .set_draws = stack_set_draws,
 };
 
-// Returns the bounds of a stack, or NULL if the inner observation has none.
+// Returns the bounds of a view, or NULL if the inner observation has none.
 static double *
-bounds_stacked(const double *its, uint32_t cells, uint32_t channels, uint32_t frames)
+bounds_of(const octet_env_handle *h, const double *its)
 {
+    const size_t numbers = h->frame_bytes / h->number_bytes;
+    const size_t channels = numbers / h->cells / h->planes; // that stand together
     if (its == NULL) {
         return NULL;
     }
-    double *all = oct_alloc((size_t)cells * channels * frames * sizeof(*all));
-    for (size_t i = 0; i < (size_t)cells * frames; i++) {
-        memcpy(all + i * channels, its + i / frames * channels, channels * sizeof(*all));
+    double *all = oct_alloc(numbers * h->frames * sizeof(*all)), *to = all;
+    for (size_t cell = 0; cell < h->cells; cell++) {
+        for (size_t k = 0; k < (size_t)h->frames * h->planes; k++, to += channels) {
+            const double *from = its + (k % h->planes * h->cells + cell) * channels;
+            memcpy(to, from, channels * sizeof(*to));
+        }
     }
     return all;
 }
 
+// Sets the sizes of the inner observation, and the shape of the view.
+static void
+view_shape(octet_env_handle *h, const octet_env_space *its, bool is_channels_first)
+{
+    octet_env_space *obs = &h->spec.obs;
+    uint32_t numbers = 1, channels = 1; // that stand together
+    for (uint32_t d = 0; d < its->rank; d++) {
+        numbers *= its->shape[d];
+    }
+    h->planes = 1;
+    if (is_channels_first) {
+        h->planes = its->shape[0];
+        obs->shape[0] = its->shape[1];
+        obs->shape[1] = its->shape[2];
+    } else if (its->rank != 2) {
+        channels = its->rank == 1 ? numbers : its->shape[2];
+    }
+    obs->rank = its->rank == 1 ? 1 : 3;
+    obs->shape[obs->rank - 1] = channels * h->planes * h->frames;
+    h->cells = numbers / channels / h->planes;
+    h->frame_bytes = env_space_bytes(its);
+    h->number_bytes = (uint32_t)(h->frame_bytes / numbers);
+    h->cell_bytes = channels * h->number_bytes;
+}
+
 oct_err
-env_stack_around(env_instance *instance, uint32_t frames, uint32_t count, bool autoreset,
+env_stack_around(env_instance *instance, env_stack_view view, uint32_t count, bool autoreset,
                  oct_reason *why)
 {
     const octet_env_space *its = &instance->spec.obs;
+    if (view.is_channels_first && (its->n > 0 || its->rank != 3)) {
+        return oct_refuse(why,
+                          "option " ENV_CHANNELS_KEY ": observations of %s are not channels x rows "
+                          "x columns",
+                          instance->spec.id);
+    }
     if (its->n > 0 || its->rank < 1 || its->rank > 3) {
         return oct_refuse(why,
                           "option " ENV_STACK_KEY ": %s has %s observations; allowed are vectors "
                           "and pictures",
                           instance->spec.id, its->n > 0 ? "discrete" : "other");
     }
-    if (env_space_bytes(its) > BYTES_MAX / frames) {
+    if (env_space_bytes(its) > BYTES_MAX / view.frames) {
         return oct_refuse(why, "option " ENV_STACK_KEY ": %u observations of %u bytes are too many",
-                          frames, env_space_bytes(its));
+                          view.frames, env_space_bytes(its));
     }
     octet_env_handle *h = oct_alloc(sizeof(*h));
-    octet_env_space *obs = &h->spec.obs;
     h->its = *instance;
     h->spec = instance->spec;
     h->spec.obs_names = NULL;
     h->spec.capabilities &= ~OCTET_ENV_CAN_STATE;
     h->spec.state_count = 0;
     h->spec.state_names = NULL;
-    uint32_t numbers = 1;
-    for (uint32_t d = 0; d < its->rank; d++) {
-        numbers *= its->shape[d];
-    }
-    // The numbers of a cell stand together; a vector is one cell.
-    uint32_t channels = its->rank == 1 ? numbers : 1;
-    if (its->rank == 3 && its->shape[0] == 1) {
-        obs->shape[0] = its->shape[1];
-        obs->shape[1] = its->shape[2];
-    } else if (its->rank == 3) {
-        channels = its->shape[2];
-    }
-    obs->rank = its->rank == 1 ? 1 : 3;
-    obs->shape[obs->rank - 1] = channels * frames;
-    h->frames = frames;
+    h->frames = view.frames;
     h->count = count;
     h->autoreset = autoreset;
-    h->cells = numbers / channels;
-    h->frame_bytes = env_space_bytes(its);
-    h->cell_bytes = (uint32_t)(h->frame_bytes / h->cells);
-    h->history = oct_alloc(count * frames * h->frame_bytes);
+    view_shape(h, its, view.is_channels_first);
+    h->history = oct_alloc(count * h->frames * h->frame_bytes);
     h->ended = oct_alloc(count);
     h->obs = oct_alloc(count * h->frame_bytes);
     h->last = oct_alloc(count * h->frame_bytes);
     h->flags = oct_alloc(count);
-    obs->low = h->low = bounds_stacked(its->low, h->cells, channels, frames);
-    obs->high = h->high = bounds_stacked(its->high, h->cells, channels, frames);
+    h->spec.obs.low = h->low = bounds_of(h, its->low);
+    h->spec.obs.high = h->high = bounds_of(h, its->high);
     *instance = (env_instance){.api = &stack_api, .handle = h, .spec = h->spec};
     return OCT_OK;
 }

@@ -411,8 +411,8 @@ maps_note(const cli_environment *environment, const cli_experiment *experiment,
         sides[0] < sides[1] && sides[0] < sides[2]) {
         fprintf(stderr,
                 "octet %s: note: convolutions: observations of %u x %u x %u are taken as %u rows "
-                "and %u columns of %u channels; if channels come first, numpy.moveaxis(obs, 0, -1) "
-                "puts them last\n",
+                "and %u columns of %u channels; if channels come first, the option "
+                "channels_first=true puts them last\n",
                 experiment->command != NULL ? experiment->command : "train", sides[0], sides[1],
                 sides[2], sides[0], sides[1], sides[2]);
     }

@@ -29,7 +29,8 @@ test_native_unknown_option_names_the_known_ones(void **state)
 {
     (void)state;
     option_refused("CartPole-v1", "gravity=1",
-                   "it has: max_episode_steps, action_repeat, frame_stack, sutton_barto_reward");
+                   "it has: max_episode_steps, action_repeat, frame_stack, channels_first, "
+                   "sutton_barto_reward");
     option_refused("Pendulum-v1", "numpy=3", "an integer from 1 to 2");
     option_refused("Pendulum-v1", "numpy=1.5", "an integer");
     option_refused("Pendulum-v1", "g=ten", "a number");

@@ -79,15 +79,22 @@ window_push(window *w, const uint8_t *frame, size_t bytes)
     memcpy(w->frame[FRAMES_MAX - 1], frame, bytes);
 }
 
-// Compares a row with the newest `frames` frames, number by number. channels: the numbers of a
-// frame that stand together.
+// How a row is made of frames: each frame has planes, and `cell` bytes of a plane stand together.
+typedef struct layout {
+    uint32_t frames;
+    size_t planes, bytes, cell; // bytes: of a frame
+} layout;
+
+// Compares a row with the newest frames, byte by byte.
 static void
-expect_stack(const uint8_t *row, const window *w, uint32_t frames, size_t bytes, size_t cell)
+expect_stack(const uint8_t *row, const window *w, const layout *l)
 {
-    for (size_t at = 0; at < frames * bytes; at++) {
-        size_t place = at / (frames * cell), frame = at / cell % frames, byte = at % cell;
-        const uint8_t *want = w->frame[FRAMES_MAX - frames + frame];
-        assert_int_equal(row[at], want[place * cell + byte]);
+    const size_t plane_bytes = l->bytes / l->planes, beside = l->frames * l->planes;
+    for (size_t at = 0; at < l->frames * l->bytes; at++) {
+        size_t place = at / (beside * l->cell), which = at / l->cell % beside;
+        const uint8_t *frame = w->frame[FRAMES_MAX - l->frames + which / l->planes];
+        size_t byte = which % l->planes * plane_bytes + place * l->cell + at % l->cell;
+        assert_int_equal(row[at], frame[byte]);
     }
 }
 
@@ -99,7 +106,15 @@ compare(const char *id, const char *options, uint32_t frames, bool autoreset, ui
     player_bind(&inner);
     const octet_env_space *space = &env_spec(inner.e)->obs;
     const size_t bytes = inner.obs_bytes;
-    const size_t cell = space->rank == 1 ? bytes : space->shape[space->rank - 1];
+    const bool is_first = strstr(options, "channels_first=true") != NULL;
+    const layout l = {
+        .frames = frames,
+        .planes = is_first ? space->shape[0] : 1,
+        .bytes = bytes,
+        .cell = is_first           ? 1
+                : space->rank == 1 ? bytes
+                                   : space->shape[space->rank - 1],
+    };
     static window w[COUNT];
     bool ended[COUNT] = {false};
     uint32_t episodes = 0;
@@ -112,7 +127,7 @@ compare(const char *id, const char *options, uint32_t frames, bool autoreset, ui
             bool has_end = t > 0 && (inner.flags[i] & 3) != 0;
             if (has_end && !ended[i]) {
                 window_push(&w[i], inner.final_obs + i * bytes, bytes);
-                expect_stack(outer.final_obs + i * frames * bytes, &w[i], frames, bytes, cell);
+                expect_stack(outer.final_obs + i * frames * bytes, &w[i], &l);
                 episodes++;
             }
             ended[i] = has_end && !autoreset;
@@ -121,7 +136,7 @@ compare(const char *id, const char *options, uint32_t frames, bool autoreset, ui
             } else if (!has_end) {
                 window_push(&w[i], frame, bytes);
             }
-            expect_stack(outer.obs + i * frames * bytes, &w[i], frames, bytes, cell);
+            expect_stack(outer.obs + i * frames * bytes, &w[i], &l);
             outer.action[i] = inner.action[i] =
                 (int32_t)((t / 2 + i) % env_spec(inner.e)->action.n);
         }
@@ -142,6 +157,8 @@ test_an_observation_is_the_newest_ones_of_the_one_inside(void **state)
     compare("CartPole-v1", "frame_stack=4", 4, true, 20);
     compare("CartPole-v1", "frame_stack=2", 2, false, 3); // it stays at its end
     compare("MinAtar/Breakout-v1", "frame_stack=3", 3, true, 5);
+    compare("MinAtar/Breakout-v1", "channels_first=true", 1, true, 5);
+    compare("MinAtar/Breakout-v1", "channels_first=true,frame_stack=2", 2, true, 5);
 }
 
 static void
@@ -153,6 +170,14 @@ test_its_spec_has_stacked_shapes_and_bounds(void **state)
     assert_int_equal(obs->rank, 3);
     assert_int_equal(obs->shape[0], 10);
     assert_int_equal(obs->shape[2], 12);
+    assert_true(obs->low[1199] == 0 && obs->high[1199] == 1);
+    env_close(e);
+    e = env_opened("MinAtar/Breakout-v1", "frame_stack=3,channels_first=true", 1, 0, true);
+    obs = &env_spec(e)->obs; // of 10 x 10 x 4, read as 10 channels
+    assert_int_equal(obs->rank, 3);
+    assert_int_equal(obs->shape[0], 10);
+    assert_int_equal(obs->shape[1], 4);
+    assert_int_equal(obs->shape[2], 30);
     assert_true(obs->low[1199] == 0 && obs->high[1199] == 1);
     env_close(e);
     env *one = env_opened("CartPole-v1", "", 1, 0, true);
@@ -211,6 +236,8 @@ test_what_cannot_be_stacked_is_refused(void **state)
     expect_refused("CartPole-v1", "frame_stack=0", "frame_stack=0: not a whole number 1 .. 64");
     expect_refused("CartPole-v1", "frame_stack=65", "frame_stack=65: not a whole number 1 .. 64");
     expect_refused("CartPole-v1", "frame_stack=x", "not a whole number 1 .. 64");
+    expect_refused("CartPole-v1", "channels_first=true", "are not channels x rows x columns");
+    expect_refused("CartPole-v1", "channels_first=maybe", "=maybe: not one of true, false");
     expect_refused("FrozenLake-v1", "frame_stack=2", "has discrete observations");
 }
 
