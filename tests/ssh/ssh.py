@@ -7,6 +7,7 @@ usage: ssh.py BUILD SSHD [SCENARIO...]      BUILD: a build folder; SSHD: its abs
 Waits for conditions with a deadline. The last line is "N passed, N failed, N skipped".
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -18,12 +19,14 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/hosts")]
+import daemons  # noqa: E402
 import lab  # noqa: E402
-from daemons import kill_if_there, wait_for  # noqa: E402
+from daemons import kill_if_there  # noqa: E402
 from scenarios import main  # noqa: E402
 
 BUILD = SSHD = None
 HOSTS = ["h1", "h2", "h3"]
+wait_for = functools.partial(daemons.wait_for, pause_s=0.1)  # most conditions read the whole of /proc
 DEADLINE_S = 120  # of a command that ends by itself or was told to
 ENDLESS = ["--set", "run.stop_at_return=501", "--set", "run.env_steps=1000000000", "--set", "learner.metrics_s=0.1",
            "--set", "learner.checkpoint_s=0.5"]
@@ -160,9 +163,11 @@ SetEnv PATH={home}/bin:/usr/local/bin:/usr/bin:/bin
 
     def pids(self, host):
         """Of all processes of this host."""
-        listed = subprocess.run(["ip", "netns", "pids", self.lab.namespace(host)], capture_output=True, text=True,
-                                check=False).stdout
-        return [int(pid) for pid in listed.split()]
+        try:
+            namespace = pathlib.Path("/run/netns", self.lab.namespace(host)).stat()
+        except OSError:
+            return []
+        return [int(path.name) for path in pathlib.Path("/proc").glob("[1-9]*") if is_in(path, namespace)]
 
     def running(self, host, word):
         """Processes of this host whose command line has a word that ends so: {pid: words}."""
@@ -197,6 +202,14 @@ SetEnv PATH={home}/bin:/usr/local/bin:/usr/bin:/bin
 
     def remote(self, host, name):
         return self.home(host) / "octet-runs" / f"{name}.{host}"
+
+
+def is_in(process, namespace):
+    """Whether a folder of /proc is of a process in this network namespace."""
+    try:
+        return os.path.samestat((process / "ns/net").stat(), namespace)
+    except OSError:
+        return False
 
 
 def nothing_left(check, world, name):
