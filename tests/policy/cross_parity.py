@@ -18,6 +18,7 @@ import sys
 
 SKIPPED = 77
 ISAS = ["ref", "avx2", "avxvnni", "vnni", "neon"]
+CACHE = [tool for tool in [shutil.which("ccache")] if tool]  # as meson does
 FLAGS = ["-std=c11", "-O2", "-static", "-D_GNU_SOURCE", "-fno-fast-math", "-ffp-contract=off",
          "-Wall", "-Wextra", "-Werror"]
 COMMON = ["oct_base.c", "oct_bytes.c", "oct_crc.c", "oct_err.c", "oct_locale.c", "oct_reason.c",
@@ -57,7 +58,7 @@ def compare(name, got, want):
 
 def compile_one(compiler, root, source, flags, folder):
     target = folder / (source.stem + ".o")
-    subprocess.run([compiler, *flags, f"-I{root}", "-c", str(source), "-o", str(target)],
+    subprocess.run([*CACHE, compiler, *flags, f"-I{root}", "-c", str(source), "-o", str(target)],
                    check=True)
     return str(target)
 
