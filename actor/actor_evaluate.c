@@ -67,20 +67,16 @@ bounds_fit(const policy_spec *spec, const octet_env_spec *task, oct_reason *why)
 }
 
 // Returns true if observations are the map that a policy reads: rows x columns x channels, rows x
-// columns of one channel, or a sequence of steps x channels.
+// columns of one channel, or a sequence of steps x channels, which is a map of one column.
 static bool
 is_map_of(const policy_conv *conv, const octet_env_space *obs)
 {
-    const uint32_t *shape = obs->shape, rows = conv->rows.size, columns = conv->columns.size;
-    switch (obs->rank) {
-    case 3:
-        return shape[0] == rows && shape[1] == columns && shape[2] == conv->channels;
-    case 2:
-        return (shape[0] == rows && shape[1] == columns && conv->channels == 1) ||
-               (rows == 1 && shape[0] == columns && shape[1] == conv->channels);
-    default:
-        return obs->rank == 1 && rows == 1 && shape[0] == columns && conv->channels == 1;
-    }
+    const uint32_t *shape = obs->shape, columns = obs->rank > 1 ? shape[1] : 1;
+    bool is_picture =
+        conv->columns.size == columns && conv->channels == (obs->rank == 3 ? shape[2] : 1);
+    bool is_sequence = obs->rank == 2 && conv->columns.size == 1 && conv->channels == columns;
+    return obs->rank >= 1 && obs->rank <= 3 && conv->rows.size == shape[0] &&
+           (is_picture || is_sequence);
 }
 
 oct_err

@@ -22,7 +22,8 @@
 // outputs are a map of positions down x positions across x filters:
 //   h[y][x][f] = sum over i, j, c of W[f][i][j][c] * map[y * stride - before + i][...][c] + b[f]
 // So W is a matrix [filters][kernel rows * kernel columns * channels], and b has one number for
-// each filter. A pool has the same geometry and no parameters; each channel is on its own:
+// each filter. A sequence of steps x channels is a map of one column. A pool has the same geometry
+// and no parameters; each channel is on its own:
 //   max pool   h[y][x][c] = the largest number under the kernel
 //   mean pool  h[y][x][c] = the sum of the numbers under the kernel, in order, divided by their
 //              count; zeros around the map are not counted

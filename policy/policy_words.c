@@ -263,8 +263,8 @@ map_of(const policy_spec *spec, bool is_sequence, reading *map, oct_reason *why)
     const uint32_t *shape = spec->obs_shape, rank = spec->obs_rank;
     map->is_map = true;
     if (is_sequence && (rank == 1 || rank == 2)) {
-        map->rows = 1;
-        map->columns = shape[0];
+        map->rows = shape[0];
+        map->columns = 1;
         map->channels = rank == 2 ? shape[1] : 1;
         return OCT_OK;
     }
@@ -283,7 +283,7 @@ map_of(const policy_spec *spec, bool is_sequence, reading *map, oct_reason *why)
 static policy_axis
 axis_of(const policy_word *word, int axis, uint32_t size)
 {
-    bool is_flat = word->is_sequence && axis == 0;
+    bool is_flat = word->is_sequence && axis == 1;
     return (policy_axis){
         .size = size,
         .kernel = is_flat ? 1 : word->kernel[axis],

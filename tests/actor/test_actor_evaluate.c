@@ -112,6 +112,28 @@ test_fits_says_what_does_not(void **state)
     assert_non_null(
         strstr(reason.text,
                "reads a map of 2 x 2 x 1, but observations of CartPole-v1 have another shape"));
+    // A map is a picture, a picture of one channel, or a sequence; a vector is a sequence.
+    static const struct {
+        uint32_t map[3], rank, shape[3];
+        bool fits;
+    } maps[] = {
+        {{2, 3, 4}, 3, {2, 3, 4}, true},  {{2, 3, 4}, 3, {3, 2, 4}, false},
+        {{2, 3, 1}, 2, {2, 3}, true},     {{2, 1, 3}, 2, {2, 3}, true},
+        {{1, 2, 3}, 2, {2, 3}, false},    {{3, 2, 1}, 2, {2, 3}, false},
+        {{4, 1, 1}, 1, {4}, true},        {{1, 4, 1}, 1, {4}, false},
+        {{2, 2, 1}, 1, {4}, false},       {{2, 3, 1}, 3, {2, 3, 1}, true},
+        {{2, 1, 3}, 4, {2, 1, 3}, false},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(maps); i++) {
+        octet_env_spec task = *env_spec(e);
+        spec = random_words_spec(maps[i].map, "conv 2 1x1", POLICY_RELU, 2);
+        task.obs = (octet_env_space){
+            .size = sizeof(task.obs), .dtype = OCTET_ENV_F32, .rank = maps[i].rank};
+        for (uint32_t d = 0; d < task.obs.rank; d++) {
+            task.obs.shape[d] = d < 3 ? maps[i].shape[d] : 1;
+        }
+        assert_int_equal(actor_fits(&spec, &no_run, &task, &reason) == OCT_OK, maps[i].fits);
+    }
     env_close(e);
     env_close(box);
 }

@@ -101,8 +101,9 @@ test_kernels_move_along_pictures_and_sequences(void **state)
     policy_spec spec = observed(2, 40, 3, 0);
     T_OK(layers_of(&spec, "conv 8 5/2+1", NULL));
     expect_layer(&spec.layers[0], POLICY_CONV, 120, 19 * 8);
-    assert_int_equal(spec.layers[0].conv.rows.size, 1);
+    assert_int_equal(spec.layers[0].conv.columns.size, 1);
     assert_int_equal(spec.layers[0].conv.channels, 3);
+    assert_string_equal(policy_layer_word(&spec.layers[0]).text, "conv 8 5x1/2x1+1x0");
     T_OK(layers_of(&spec, "conv 8 5x3", NULL)); // a picture of one channel
     expect_layer(&spec.layers[0], POLICY_CONV, 120, 36 * 8);
     assert_int_equal(spec.layers[0].conv.channels, 1);
