@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
 #include "common/oct_text.h"
 
 #define CHUNK_BYTES 4096 // cleaned and written at a time
@@ -27,18 +28,31 @@ typedef struct guard {
 
 static guard guards[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 
+// Waits for the reader, until WAIT_MS have passed since it took nothing, however many signals
+// interrupt that. Returns false if there is still no room.
+static bool
+reader_wait(const guard *g, uint64_t since_ns)
+{
+    struct pollfd reader = {.fd = g->fd, .events = POLLOUT};
+    uint64_t waited_ms = (oct_clock_ns() - since_ns) / 1000000;
+    int left = (int)(WAIT_MS - OCT_MIN(waited_ms, (uint64_t)WAIT_MS));
+    return poll(&reader, 1, left) != 0 && left > 0;
+}
+
 // Writes all bytes. False: errno says why not.
 static bool
 write_all(guard *g, const char *bytes, size_t length)
 {
+    uint64_t since_ns = 0; // the reader takes nothing since then; 0: it takes
     while (length > 0 && !g->is_stuck) {
         ssize_t written = write(g->fd, bytes, length);
         if (written < 0 && errno == EAGAIN) {
-            struct pollfd reader = {.fd = g->fd, .events = POLLOUT};
-            g->is_stuck = poll(&reader, 1, WAIT_MS) == 0;
+            since_ns = since_ns == 0 ? oct_clock_ns() : since_ns;
+            g->is_stuck = !reader_wait(g, since_ns);
         } else if (written < 0 && errno != EINTR) {
             return false;
         }
+        since_ns = written > 0 ? 0 : since_ns;
         bytes += written > 0 ? written : 0;
         length -= written > 0 ? (size_t)written : 0;
     }

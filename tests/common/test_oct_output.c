@@ -1,7 +1,10 @@
 // What stdio prints after oct_output_guard, as a reader of the descriptor gets it.
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,6 +130,39 @@ test_styled_text_comes_behind_what_was_printed(void **state)
     assert_string_equal(out, "first? \x1b[1mbold last");
 }
 
+static void
+ignore(int number)
+{
+    (void)number;
+}
+
+// A reader that takes nothing is waited for once, however often signals interrupt the wait.
+static void
+test_signals_do_not_lengthen_the_wait_for_a_reader(void **state)
+{
+    (void)state;
+    int ends[2], status;
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct itimerval often = {{0, 20000}, {0, 20000}};
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)signal(SIGALRM, ignore);
+        (void)setitimer(ITIMER_REAL, &often, NULL);
+        oct_output_guard();
+        for (int i = 0; i < 100000; i++) {
+            (void)printf("more than a pipe holds\n");
+        }
+        (void)fflush(stdout);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child); // the test's time limit, if it waits on
+    assert_int_equal(status, 0);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 int
 main(void)
 {
@@ -135,6 +171,7 @@ main(void)
         cmocka_unit_test(test_standard_error_is_guarded_too),
         cmocka_unit_test(test_character_that_two_writes_divide_is_one),
         cmocka_unit_test(test_styled_text_comes_behind_what_was_printed),
+        cmocka_unit_test(test_signals_do_not_lengthen_the_wait_for_a_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -442,7 +442,7 @@ test_minatar_refuses_unknown_options_and_values(void **state)
         const char *options, *says;
     } cases[] = {
         {"sticky=0", "MinAtar/Breakout-v1 has no option \"sticky\"; it has: max_episode_steps, "
-                     "action_repeat, sticky_actions, ramping"},
+                     "action_repeat, frame_stack, channels_first, sticky_actions, ramping"},
         {"sticky_actions=1.5", "option sticky_actions=1.5 is not a number from 0 to 1"},
         {"ramping=0.5", "option ramping=0.5 is not an integer from 0 to 1"},
         {"max_episode_steps=-1", "is not an integer from 0"},
