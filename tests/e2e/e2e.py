@@ -1300,7 +1300,7 @@ def test_convolutions_learn():
                            "learner.quantisation_aware=true"), run4)
         assert summary(run4)["solved"]
         text = octet_says("inspect", run / "policy.oct")
-        assert "6 x 5 x 2, 8 filters of 3 x 3" in text, text
+        assert "6 x 5 x 2, conv 8 3x3" in text, text
         result = octet("eval", run / "policy.oct", "--env", "CartPole-v1")
         assert result.returncode != 0 and "reads 60 numbers" in result.stderr, result
 
