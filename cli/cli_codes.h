@@ -9,7 +9,7 @@ typedef struct cli_codes {
     double end;  // codes at either end of the range
 } cli_codes;
 
-// Counts the codes of layer l of an image of integer precision.
+// Counts the codes of layer l of an image of integer precision. A layer without weights has NaN.
 cli_codes cli_codes_count(const policy_image *image, uint32_t l);
 
 #endif // CLI_CLI_CODES_H

@@ -37,7 +37,7 @@ print_layers(const cli_import_report *report)
         printf("  %2u  %5u -> %-5u  error of the weights %.3g (relative L2), %.3g at most", l,
                layer->inputs, layer->outputs, (double)errors[l].relative_l2,
                (double)errors[l].max_abs);
-        if (policy_is_integer(image->precision)) {
+        if (policy_is_integer(image->precision) && policy_layer_weights(layer) > 0) {
             printf(", %.3g %% of the codes at the ends of the range",
                    100.0 * cli_codes_count(image, l).end);
         }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/oct_action_repeat.h"
+#include "common/oct_base.h"
 #include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
@@ -145,6 +146,8 @@ repeat_take(env_options *options, uint32_t *repeat, oct_reason *why)
     }
     return OCT_OK;
 }
+
+_Static_assert(ENV_STACK_MAX == OCT_ACTION_REPEAT_MAX, "one function reads both");
 
 // Removes the view of observations from the options.
 static oct_err

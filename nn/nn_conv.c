@@ -93,12 +93,11 @@ typedef struct overlap {
 static inline overlap
 overlap_of(const windows *w, uint32_t x)
 {
-    const uint32_t from = x * w->columns.stride, before = w->columns.before;
     if (is_inside(w, x)) {
-        return (overlap){(from - before) * w->channels, 0, w->run};
+        return (overlap){(x * w->columns.stride - w->columns.before) * w->channels, 0, w->run};
     }
     const policy_span span = policy_axis_span(&w->columns, x);
-    return (overlap){span.first * w->channels, (span.first + before - from) * w->channels,
+    return (overlap){span.first * w->channels, span.zeros * w->channels,
                      (span.end - span.first) * w->channels};
 }
 
@@ -148,10 +147,9 @@ map_unfold(const windows *w, const float *restrict map, float *restrict patches)
 {
     for (uint32_t y = 0; y < w->down; y++, patches += w->across * w->step) {
         const policy_span rows = policy_axis_span(&w->rows, y);
-        const uint32_t skip = rows.first + w->rows.before - y * w->rows.stride;
         band_clear(w, rows.end - rows.first == w->rows.kernel, patches);
         for (uint32_t k = 0; k < rows.end - rows.first; k++) {
-            line_unfold(w, map + (rows.first + k) * w->line, patches + (skip + k) * w->run);
+            line_unfold(w, map + (rows.first + k) * w->line, patches + (rows.zeros + k) * w->run);
         }
     }
 }
@@ -177,9 +175,8 @@ map_fold(const windows *w, float *restrict map, const float *restrict patches)
     memset(map, 0, w->rows.size * w->line * sizeof(*map));
     for (uint32_t y = 0; y < w->down; y++, patches += w->across * w->step) {
         const policy_span rows = policy_axis_span(&w->rows, y);
-        const uint32_t skip = rows.first + w->rows.before - y * w->rows.stride;
         for (uint32_t k = 0; k < rows.end - rows.first; k++) {
-            line_fold(w, map + (rows.first + k) * w->line, patches + (skip + k) * w->run);
+            line_fold(w, map + (rows.first + k) * w->line, patches + (rows.zeros + k) * w->run);
         }
     }
 }

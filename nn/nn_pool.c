@@ -10,19 +10,6 @@
 
 #define GROUP_CHANNELS 64u // channels for which the largest numbers are found together
 
-// The part of a map under the kernel at one position.
-typedef struct window {
-    policy_span rows, columns;
-} window;
-
-static window
-window_of(const policy_conv *conv, uint32_t place)
-{
-    const uint32_t across = policy_axis_positions(&conv->columns);
-    return (window){policy_axis_span(&conv->rows, place / across),
-                    policy_axis_span(&conv->columns, place % across)};
-}
-
 static void
 pool_reserve(nn_context *context, const nn_layer *layer, uint32_t rows_max)
 {
@@ -49,8 +36,8 @@ pool_forward(const nn_pass *pass, float *y, const float *x)
 // at[count] = the cell of the map, row * columns + column, that has the first of the largest
 // numbers in the window, for channels [channel, channel + count).
 static void
-largest_find(const nn_layer *layer, const window *w, const float *restrict map, uint32_t channel,
-             uint32_t count, uint32_t *restrict at)
+largest_find(const nn_layer *layer, const policy_window *w, const float *restrict map,
+             uint32_t channel, uint32_t count, uint32_t *restrict at)
 {
     const uint32_t width = layer->conv.columns.size;
     const uint32_t first = w->rows.first * width + w->columns.first;
@@ -80,7 +67,7 @@ map_select(const nn_layer *layer, bool is_back, float *restrict to, const float 
 {
     const uint32_t channels = layer->conv.channels;
     for (uint32_t place = 0; place < layer->places; place++) {
-        const window w = window_of(&layer->conv, place);
+        const policy_window w = policy_conv_window(&layer->conv, place);
         const size_t out = (size_t)place * channels;
         for (uint32_t channel = 0; channel < channels; channel += GROUP_CHANNELS) {
             const uint32_t count = OCT_MIN(channels - channel, GROUP_CHANNELS);
@@ -125,9 +112,8 @@ map_spread(const nn_layer *layer, float *restrict dx, const float *restrict dy)
 {
     const uint32_t channels = layer->conv.channels, width = layer->conv.columns.size;
     for (uint32_t place = 0; place < layer->places; place++, dy += channels) {
-        const window w = window_of(&layer->conv, place);
-        const float share =
-            1.0f / (float)((w.rows.end - w.rows.first) * (w.columns.end - w.columns.first));
+        const policy_window w = policy_conv_window(&layer->conv, place);
+        const float share = 1.0f / (float)policy_window_cells(&w);
         for (uint32_t i = w.rows.first; i < w.rows.end; i++) {
             for (uint32_t j = w.columns.first; j < w.columns.end; j++) {
                 float *restrict to = dx + (size_t)(i * width + j) * channels;

@@ -7,16 +7,16 @@
 #include "policy/policy_activate.h"
 #include "policy/policy_block.h"
 
-// y[channels] = the pool over the rows span[0] and columns span[1] of the map.
+// y[channels] = the pool over the numbers of the map in the window.
 static void
-cell_pool(const policy_layer *layer, const float *map, const policy_span span[2], size_t channels,
+cell_pool(const policy_layer *layer, const float *map, const policy_window *w, size_t channels,
           float *restrict y)
 {
     const size_t width = layer->conv.columns.size;
-    for (uint32_t i = span[0].first; i < span[0].end; i++) {
-        for (uint32_t j = span[1].first; j < span[1].end; j++) {
+    for (uint32_t i = w->rows.first; i < w->rows.end; i++) {
+        for (uint32_t j = w->columns.first; j < w->columns.end; j++) {
             const float *restrict x = map + (i * width + j) * channels;
-            if (i == span[0].first && j == span[1].first) {
+            if (i == w->rows.first && j == w->columns.first) {
                 memcpy(y, x, channels * sizeof(*y));
             } else if (layer->kind == POLICY_MAX_POOL) {
                 for (size_t c = 0; c < channels; c++) {
@@ -30,7 +30,7 @@ cell_pool(const policy_layer *layer, const float *map, const policy_span span[2]
         }
     }
     if (layer->kind == POLICY_MEAN_POOL) {
-        const float count = (float)((span[0].end - span[0].first) * (span[1].end - span[1].first));
+        const float count = (float)policy_window_cells(w);
         for (size_t c = 0; c < channels; c++) {
             y[c] = y[c] / count;
         }
@@ -41,13 +41,11 @@ void
 policy_pool_map(const policy_layer *layer, size_t lanes, const float *x, float *y)
 {
     const policy_conv *conv = &layer->conv;
-    const uint32_t across = policy_axis_positions(&conv->columns);
     const uint32_t places = policy_layer_places(layer);
     const size_t channels = conv->channels * lanes;
     for (uint32_t place = 0; place < places; place++) {
-        const policy_span span[2] = {policy_axis_span(&conv->rows, place / across),
-                                     policy_axis_span(&conv->columns, place % across)};
-        cell_pool(layer, x, span, channels, y + place * channels);
+        const policy_window w = policy_conv_window(conv, place);
+        cell_pool(layer, x, &w, channels, y + place * channels);
     }
 }
 

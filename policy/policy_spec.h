@@ -84,9 +84,9 @@ policy_axis_positions(const policy_axis *axis)
     return (axis->before + axis->size + axis->after - axis->kernel) / axis->stride + 1;
 }
 
-// Numbers [first, end) of an axis.
+// Numbers [first, end) of an axis, and how many zeros are under the kernel before them.
 typedef struct policy_span {
-    uint32_t first, end;
+    uint32_t first, end, zeros;
 } policy_span;
 
 // Returns the numbers of the map under the kernel at a position, without the zeros around the map.
@@ -94,8 +94,8 @@ static inline policy_span
 policy_axis_span(const policy_axis *axis, uint32_t position)
 {
     const uint32_t from = position * axis->stride, end = from + axis->kernel - axis->before;
-    return (policy_span){from > axis->before ? from - axis->before : 0,
-                         end < axis->size ? end : axis->size};
+    const uint32_t zeros = from < axis->before ? axis->before - from : 0;
+    return (policy_span){from + zeros - axis->before, end < axis->size ? end : axis->size, zeros};
 }
 
 // The map that a convolution or a pool reads, and its kernel.
@@ -104,6 +104,26 @@ typedef struct policy_conv {
     uint32_t channels; // 1..POLICY_WIDTH_MAX
     uint32_t filters;  // 1..POLICY_WIDTH_MAX; of a pool: channels
 } policy_conv;
+
+// The part of a map that is under the kernel at one position.
+typedef struct policy_window {
+    policy_span rows, columns;
+} policy_window;
+
+// place: row of positions * positions in a row + position in the row.
+static inline policy_window
+policy_conv_window(const policy_conv *conv, uint32_t place)
+{
+    const uint32_t across = policy_axis_positions(&conv->columns);
+    return (policy_window){policy_axis_span(&conv->rows, place / across),
+                           policy_axis_span(&conv->columns, place % across)};
+}
+
+static inline uint32_t
+policy_window_cells(const policy_window *w)
+{
+    return (w->rows.end - w->rows.first) * (w->columns.end - w->columns.first);
+}
 
 // Returns true if zeros surround the map.
 static inline bool

@@ -342,6 +342,13 @@ set_word(policy_spec *spec, uint32_t l, const policy_word *word, reading *map, o
             return oct_refuse(why, "layer %u (%s) stands after a dense layer", l + 1,
                               policy_kind_name(word->kind));
         }
+        if (word->is_sequence && map->columns > 1) {
+            return oct_refuse(why,
+                              "layer %u (%s) has a kernel of one number, which moves along "
+                              "sequences, and reads %u x %u of %u",
+                              l + 1, policy_kind_name(word->kind), map->rows, map->columns,
+                              map->channels);
+        }
         if (l == 0 && policy_is_pool(word->kind)) {
             return oct_refuse(why, "the first layer is a pool; a layer with weights comes first");
         }

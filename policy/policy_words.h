@@ -49,8 +49,9 @@ OCT_CHECKED oct_err policy_spec_set_words(policy_spec *spec, const policy_words 
                                           policy_activation activation, uint32_t outputs,
                                           oct_reason *why);
 
-// One layer as a word, such as "conv 32 8x8/4", without norm and activation. It is returned by
-// value, for use within one call of printf.
+// One layer as a word, such as "conv 32 8x8/4", without norm and activation. Padding that is not
+// the same on both sides, which only imported layers have, has four numbers, and policy_words_parse
+// refuses it. The word is returned by value, for use within one call of printf.
 typedef struct policy_layer_text {
     char text[64];
 } policy_layer_text;

@@ -31,37 +31,22 @@ dense_eval(const import_step *step, const double *x, double *y)
     }
 }
 
-// The numbers of an axis [first, end) that are under the kernel at position p, without zeros around
-// the map. *under: the number of the kernel over `first`.
-static void
-span_of(const policy_axis *axis, uint32_t p, uint32_t *first, uint32_t *end, uint32_t *under)
-{
-    uint32_t from = p * axis->stride;
-    *under = OCT_MAX(from, axis->before) - from;
-    *first = from + *under - axis->before;
-    *end = OCT_MIN(from + axis->kernel - axis->before, axis->size);
-}
-
-// What a kernel covers at one position of the map.
-typedef struct window {
-    uint32_t top, bottom, left, right; // rows [top, bottom), columns [left, right)
-    uint32_t row, column;              // of the kernel, over top and left
-} window;
-
 // Filter f of a convolution.
 static double
-filter_eval(const import_step *step, const double *x, uint32_t f, const window *at)
+filter_eval(const import_step *step, const double *x, uint32_t f, const policy_window *at)
 {
     const policy_conv *conv = &step->conv;
     const uint32_t down = conv->rows.kernel, across = conv->columns.kernel;
     double sum = step->b[f];
     for (uint32_t c = 0; c < conv->channels; c++) {
-        for (uint32_t i = at->top; i < at->bottom; i++) {
-            size_t filter = (size_t)f * conv->channels + c, row = at->row + i - at->top;
-            const float *w = step->weight->floats + (filter * down + row) * across + at->column;
+        for (uint32_t i = at->rows.first; i < at->rows.end; i++) {
+            size_t filter = (size_t)f * conv->channels + c,
+                   row = at->rows.zeros + i - at->rows.first;
+            const float *w =
+                step->weight->floats + (filter * down + row) * across + at->columns.zeros;
             const double *line = x + ((size_t)c * conv->rows.size + i) * conv->columns.size;
-            for (uint32_t j = at->left; j < at->right; j++) {
-                sum += (double)w[j - at->left] * line[j];
+            for (uint32_t j = at->columns.first; j < at->columns.end; j++) {
+                sum += (double)w[j - at->columns.first] * line[j];
             }
         }
     }
@@ -70,19 +55,18 @@ filter_eval(const import_step *step, const double *x, uint32_t f, const window *
 
 // Channel c of a pool.
 static double
-pool_eval(const import_step *step, const double *x, uint32_t c, const window *at)
+pool_eval(const import_step *step, const double *x, uint32_t c, const policy_window *at)
 {
     const policy_conv *conv = &step->conv;
     const double *map = x + (size_t)c * conv->rows.size * conv->columns.size;
     double sum = 0.0, most = -(double)INFINITY;
-    for (uint32_t i = at->top; i < at->bottom; i++) {
-        for (uint32_t j = at->left; j < at->right; j++) {
+    for (uint32_t i = at->rows.first; i < at->rows.end; i++) {
+        for (uint32_t j = at->columns.first; j < at->columns.end; j++) {
             sum += map[i * conv->columns.size + j];
             most = fmax(most, map[i * conv->columns.size + j]);
         }
     }
-    double count = (double)(at->bottom - at->top) * (at->right - at->left);
-    return step->kind == IMPORT_MAX_POOL ? most : sum / count;
+    return step->kind == IMPORT_MAX_POOL ? most : sum / policy_window_cells(at);
 }
 
 // A convolution or a pool: y is [filters][rows][columns].
@@ -90,12 +74,9 @@ static void
 map_eval(const import_step *step, const double *x, double *y)
 {
     const policy_conv *conv = &step->conv;
-    uint32_t across = policy_axis_positions(&conv->columns);
-    uint32_t places = policy_axis_positions(&conv->rows) * across;
+    uint32_t places = policy_axis_positions(&conv->rows) * policy_axis_positions(&conv->columns);
     for (uint32_t place = 0; place < places; place++) {
-        window at;
-        span_of(&conv->rows, place / across, &at.top, &at.bottom, &at.row);
-        span_of(&conv->columns, place % across, &at.left, &at.right, &at.column);
+        const policy_window at = policy_conv_window(conv, place);
         for (uint32_t f = 0; f < conv->filters; f++) {
             y[(size_t)f * places + place] = step->kind == IMPORT_CONV ? filter_eval(step, x, f, &at)
                                                                       : pool_eval(step, x, f, &at);

@@ -177,6 +177,9 @@ test_what_does_not_fit_is_refused_with_its_sizes(void **state)
     expect_refused(spec, "dense 70000", "layer 1 (dense 70000) has weights of 70000 x 5184");
     expect_refused(spec, "dense 4, conv 4 3x3", "layer 2 (conv) stands after a dense layer");
     expect_refused(spec, "pool 2x2", "the first layer is a pool");
+    expect_refused(spec, "conv 4 3x3, conv 4 3",
+                   "layer 2 (conv) has a kernel of one number, which moves along sequences, and "
+                   "reads 7 x 7 of 4");
     expect_refused(spec, "conv 4 3x3 norm", "layer 1 (conv 4 3x3) has a norm, which only dense");
     expect_refused(spec, "conv 30000 3x3", "layer 1 has 1470000 outputs, allowed 1..1048576");
     expect_refused(spec, "conv 2000 3x3", "the last layer reads 98000 numbers, allowed 1..65536");

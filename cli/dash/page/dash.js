@@ -574,6 +574,7 @@
       drawing('rect', {x: i, y: 100 - 100 * count / most, width: 0.9, height: 100 * count / most})));
     const end = (layer.counts.length - 1) / 2;
     const total = layer.counts.reduce((a, b) => a + b, 0);
+    if (total === 0) return null; // a pool has no weights
     return el('div', {data: {layer: index, total}}, el('div', {className: 'soft'}, `layer ${index} (${layer.inputs} → ${layer.outputs}): ${percent(layer.counts[end] / total)} of the codes are 0, `
       + `${percent((layer.counts[0] + layer.counts[2 * end]) / total)} are ±${end}; at most ${most} weights have one code`), svg,
       el('div', {className: 'soft ticks'}, ...['−' + end, 'code: 0', String(end)].map((text) => el('span', {}, text))));
@@ -584,7 +585,7 @@
     const data = run.policy === null ? null : await fresh(`/codes/${run.id}`, run.policy);
     if (!data) place.append(el('p', {className: 'soft'}, 'There is no policy.oct yet.'));
     else if (data.layers.length === 0) place.append(el('p', {className: 'soft'}, 'The policy has ' + data.precision + ' weights: no codes.'));
-    else place.append(el('div', {className: 'soft'}, `policy.oct, version ${data.version}, ${data.precision}`), ...data.layers.map(histogram));
+    else place.append(el('div', {className: 'soft'}, `policy.oct, version ${data.version}, ${data.precision}`), ...data.layers.map(histogram).filter((drawn) => drawn !== null));
     return place;
   }
 
